@@ -71,6 +71,9 @@ extension FrontTests {
           ask view=display "$BASE/$source"
         done
         umount second
+        mknod -m 666 world/fuse c 10 229; mount --bind world/fuse /dev/fuse
+        chown 65534:65534 other second; chmod 755 "$BASE"; as_user 'varve mount "$BASE/other" "$BASE/second"'
+        ask view=display "$BASE/other"; as_user 'varve umount "$BASE/second"'
         ask view=display,noacl "$BASE/upper"
         status_of varve mount -o view=display upper gone
         touch file; status_of varve mount -o view=display upper file
@@ -101,6 +104,7 @@ extension FrontTests {
           \(refused("BASE/other \(isNew)", 32))
           mount.varve: BASE/none/where: the source does not exist (ENOENT); there is no BASE/none
           status 32
+          \(refused("BASE/other is mounted by user 65534, on BASE/second; views are shown of volumes that root has mounted", 32))
           \(refused("'noacl' is an option of a volume, not of a view of it", 1))
           varve mount: gone: the mount point does not exist (ENOENT); make it with: mkdir gone
           status 32
@@ -206,6 +210,7 @@ extension FrontTests {
         Self.scene + #"""
           umount "$BASE/mount"
           status_of varve umount mount
+          mkdir de; view display,lang=de de
           status_of varve mount upper mount | sed 's/process [0-9]*/process N/'
           status_of varve umount fr
           status_of varve umount mount
@@ -218,6 +223,8 @@ extension FrontTests {
           status 0
           varve umount: mount: not a mount point; \(left)
           status 1
+          mount.varve: BASE/de: \(left)
+          status 32
           varve mount: BASE/upper: the volume is mounted already, by process N; \(left)
           status 32
           status 0

@@ -262,7 +262,7 @@ private struct MountPlan {
       // In another namespace the table here says nothing.
       let inTheWay =
         namespace == nil
-        ? MountInTheWay(message, source: source, mountPoint: mountPoint, options: saidOptions) : nil
+        ? MountInTheWay(message, source: source, options: saidOptions) : nil
       throw Refusal(message + (inTheWay?.words ?? ""), status: Int32(status))
     case .silent: throw Refusal(.failed, mountPoint, "the daemon ended before the volume was ready")
     }

@@ -9,18 +9,17 @@ import TextForms
 /// The mount that a daemon's refusal is about, for the end of its message.
 struct MountInTheWay {
   private let source: Word
-  private let mountPoint: Word
   /// The value of `lang=` among the options of this mount.
   private let languages: Word?
   private let process: Int
   private let table: [MountedVolume]
 
   /// Nil where the message did not come from a volume's lock.
-  init?(_ message: String, source: Word, mountPoint: Word, options: [MountOption]) {
+  init?(_ message: String, source: Word, options: [MountOption]) {
     guard message.contains("the volume is mounted already"),
       let process = MountInTheWay.lastNumber(of: message), let table = try? mountTable()
     else { return nil }
-    (self.source, self.mountPoint, self.process, self.table) = (source, mountPoint, process, table)
+    (self.source, self.process, self.table) = (source, process, table)
     languages = options.last { $0.name == "lang" }?.value
   }
 
@@ -35,7 +34,7 @@ struct MountInTheWay {
     if let seen = (whole + others).first(where: isServedByProcess)
       ?? whole.first(where: { !$0.isReadOnly && MountState($0) != .dead })
     {
-      return ", on \(PathText.escaped(seen.mountPoint))\(seen.mountPoint == mountPoint ? "" : viewAdvice)"
+      return ", on \(PathText.escaped(seen.mountPoint))\(viewAdvice)"
     }
     if !left.isEmpty { return "; \(MountState.leftViews(left))" }
     return
@@ -43,7 +42,7 @@ struct MountInTheWay {
       + "until no process uses the volume"
   }
 
-  /// Languages at another directory are asked for by those who want a view there.
+  /// The mount point is another one, as it would be refused else; languages there are asked for by those who want a view.
   private var viewAdvice: String {
     guard let languages else { return "" }
     return "; for a view of it here add 'view=display': view=display,lang=\(PathText.escaped(languages))"
