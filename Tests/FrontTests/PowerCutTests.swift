@@ -4,8 +4,9 @@ import LinuxFiles
 import MountSupport
 import Testing
 
-// The power fails in the place of each system call that changes something while the content of a file is replaced: the daemon
-// ends there, and the disk is what the file system had written by then. What was not synced is lost, as it is on a machine.
+// The power fails in the place of each system call that changes something while the content of a file is replaced, or its
+// class: the daemon ends there, and the disk is what the file system had written by then. What was not synced is lost, as
+// it is on a machine.
 
 extension FrontTests {
   @Suite(
@@ -17,7 +18,7 @@ extension FrontTests {
     /// The form before, and the shell line in which the power fails.
     private static let deeds = [
       ("plain", "compress zstd"), ("compressed", "compress none"), ("plain", "protect complete"),
-      ("encrypted", "protect none"),
+      ("encrypted", "protect none"), ("encrypted", "protect until-first-unlock"),
       ("compressed", "overwrite"),
     ]
 
@@ -26,9 +27,10 @@ extension FrontTests {
       compress() { setfattr -n system.varve.compression -v $1 mount/f; }
       protect() { setfattr -n system.varve.class -v $1 mount/f; }
       overwrite() { printf NEW | dd of=mount/f bs=1 seek=100000 conv=notrunc,fsync status=none; }
+      grant() { setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 mount/f; }
       attach() { mount -o loop $1 disk && varve mount -o keyfile=key disk/upper mount; }
       detach() { varve umount mount && umount disk; }
-      look() { stat -c '%h %a %U %s %Y' mount/f; sha1sum < mount/f; cmp mount/f mount/link; }
+      look() { stat -c '%h %a %U %s %.9Y' mount/f; getfattr -n security.capability -e hex mount/f 2>&1 || :; sha1sum < mount/f; cmp mount/f mount/link; }
       # The bytes below are those that the record says they are.
       below() { if ! getfattr -n trusted.varve.m disk/upper/f >/dev/null 2>&1; then cmp mount/f disk/upper/f; fi; }
 
@@ -43,7 +45,8 @@ extension FrontTests {
       defer { stage.remove() }
       let base = stage.base
       let prepare =
-        ["compressed": "settled compress zstd", "encrypted": "settled protect complete"][form] ?? "true"
+        ["compressed": "settled compress zstd", "encrypted": "grant && settled protect complete"][form]
+        ?? "true"
       _ = try scripts.must(
         """
         truncate -s 24M before; mkfs.ext4 -q before; mount -o loop before disk; mkdir disk/upper
