@@ -105,7 +105,8 @@ package final class Volume: Sendable {
     locks = try StripedLocks { [toldAttributes] stripe in toldAttributes.expire(stripe: stripe) }
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
-    // Nothing fails once there is bookkeeping.
+    if !lowers.isEmpty { try upper.refuseLayers(options) }
+    // Next to nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(
       root: rootDescriptor, readOnly: options.live.isReadOnly,
       lease: isOfThisMachine ? nil : options.leaseTimes,
@@ -114,7 +115,7 @@ package final class Volume: Sendable {
     try directory.beginLease(live)
     try directory.checkLayers(
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
-    // What they say would be overlooked.
+    // What they say would be overlooked; another mount may have made them since.
     if !lowers.isEmpty { try VolumeDirectory.refuseLayers(directory.namespace) }
     layerHistory = LayerHistory(directory.storedLayers, root: InodeMark(status), lowers)
     let numbering =
@@ -167,7 +168,12 @@ package final class Volume: Sendable {
     backings = BackingCache(capacity: resting)
     // Before anybody can see a file whose content a crash left half replaced.
     replacements.recover(beneath: rootDescriptor)
-    try beginLayers()
+    do {
+      try beginLayers()
+    } catch {
+      directory.takeBack()
+      throw error
+    }
     rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
   }
 

@@ -83,6 +83,37 @@ extension CommandTests {
           """)
     }
 
+    @Test("Files of a lower are left alone and said, and copies of them are compressed") func lower() throws {
+      let desk = try KeyDrawer()
+      defer { desk.remove() }
+      try desk.expect(
+        """
+        mkdir -p vol low/d; for f in low/low low/d/other low/copied; do seq 100000 >$f; done; varve mount -o lower=low upper vol
+        seq 100000 >vol/own; chmod 600 vol/copied
+        form() { for f in "$@"; do echo "$(getfattr --only-values -n system.varve.compression vol/$f | cut -d ' ' -f 1) $f"; done; }
+        any() { sed -E 's/, [0-9.]+[BKM] to (about )?[0-9.]+[BKM] \\([0-9]+ %\\)/, SIZE/; s/files [0-9.]+M to about.*;/files;/; s/, 1.1M to about [^;]*/, SIZE/' | sort; }
+        varve compress -R -n vol 2>&1 | any | grep -o '2 left alone.*'; varve compress -R -v vol 2>&1 | any | grep left
+        varve compress vol/low; echo $?
+        form low d/other copied own; find upper -path upper/.varve -prune -o -type f -printf '%P\n' | sort; varve umount vol
+        """,
+        prints: """
+          2 left alone: 2 in a lower layer
+          varve compress: 2 files compressed, SIZE; 2 left alone: 2 in a lower layer
+          varve compress: 4 items, 2 changed, 2 left alone, 0 failed
+          varve compress: vol/d/other: left alone: is in a lower layer: compressing it saves no space
+          varve compress: vol/low: left alone: is in a lower layer: compressing it saves no space
+          varve compress: vol/low: left alone: is in a lower layer: compressing it saves no space
+          0
+          none low
+          none d/other
+          zstd copied
+          zstd own
+          copied
+          own
+
+          """)
+    }
+
     @Test("What cannot be compressed is refused with a sentence, and a script is told of each file")
     func refusals() throws {
       let desk = try KeyDrawer()

@@ -5,7 +5,7 @@ import MountSupport
 import Testing
 
 // The daemon killed in the place of each system call that changes something, on a real mount: what is there after the next
-// mount is what was before or what is after, and nothing is left over.
+// mount is what was before or what is after, nothing is left over, and a check has nothing to say that a repair does not mend.
 
 extension FrontTests {
   @Suite(
@@ -48,7 +48,8 @@ extension FrontTests {
 
       """
 
-    private let scripts = ScriptShell(prelude: ScriptShell.look + calls)
+    private let scripts = ScriptShell(
+      prelude: ScriptShell.look + ScriptShell.times + ScriptShell.sound + ScriptShell.settled + calls)
 
     private static let mount = "varve mount -o lower=lower upper mount\n"
     private static let fresh =
@@ -71,11 +72,12 @@ extension FrontTests {
         umount2(base + "/mount", CInt(MNT_DETACH))
         TemporaryDirectory.remove(base)
       }
+      try TemporaryDirectory.countReads(in: base)
       _ = try scripts.must(
         """
         mkdir -p lower/d/inner lower/empty mount; echo file > lower/d/f; echo x > lower/d/inner/x; echo lone > lower/lone
         echo several > lower/one; ln lower/one lower/two; ln lower/one lower/d/third
-        look lower > lower.before
+        look lower > before; times lower > times
         """, in: base)
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
       let outcome = try scripts.must(
@@ -97,13 +99,18 @@ extension FrontTests {
         killed += 1
         let seen = try scripts.run(
           """
-          for i in $(seq 100); do varve mount -o lower=lower upper mount 2> said && break; sleep 0.1; done
+          # Checked before anything is mounted again, where a repair leaves nothing to say, and after that, in turn.
+          if [ $((\(killed) % 2)) = 0 ]; then
+            settled varve check -y --repair --lower lower upper > found && varve check --lower lower upper > left 2>&1 && ! test -s left || exit 6
+          fi
+          settled varve mount -o lower=lower upper mount || exit 1
           look mount > now; diff -q old now > said || diff new now || exit 1
           # Before the first change there is none.
           test \(after) != 0 || diff old now || exit 5
           test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0 || exit 2
           touch mount/goes-on && rm mount/goes-on || exit 3
-          varve umount mount && look lower | diff lower.before - || exit 4
+          varve umount mount && times lower | diff times - || exit 4
+          [ $((\(killed) % 2)) = 0 ] || sound lower upper || exit 7
           """, in: base)
         #expect(seen.exit == 0, "killed at call \(after) of '\(deed)': \(seen.exit) \(seen.output)")
         guard seen.exit == 0 else { break }
@@ -111,6 +118,7 @@ extension FrontTests {
       }
       print("\(deed): killed \(killed) times")
       #expect(killed > 0)
+      _ = try scripts.must("look lower | diff before -", in: base)
     }
   }
 }

@@ -17,7 +17,7 @@ extension FrontTests {
 
     /// `work DIRECTORY` does what is interrupted, and can be done again; `same` compares `plain` with `mount`.
     private static let prelude =
-      ScriptShell.look + ScriptShell.sound + ScriptShell.settled + """
+      ScriptShell.look + ScriptShell.times + ScriptShell.sound + ScriptShell.settled + """
         over() { settled varve mount -o lower=lower upper mount; }
         # Programs that wait for each other may do so for ever when a mount dies, as rsync does.
         interrupted() {
@@ -129,10 +129,11 @@ extension FrontTests {
         umount2(base + "/mount", CInt(MNT_DETACH))
         TemporaryDirectory.remove(base)
       }
+      try TemporaryDirectory.countReads(in: base)
       let scripts = ScriptShell(prelude: LayerProgramKillTests.prelude + functions)
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
       _ = try scripts.must(
-        "mkdir lower upper mount\n\(prepare)\ncp -a lower plain; look lower > before; work plain; over",
+        "mkdir lower upper mount\n\(prepare)\ncp -a lower plain; look lower > before; times lower > times; work plain; over",
         in: base, faults.environment)
       // Without a kill it is right.
       let calls = try faults.count(.changes) { _ = try scripts.must("work mount && same", in: base) }
@@ -155,7 +156,7 @@ extension FrontTests {
           test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0 || exit 2
           \(last)
           varve umount mount; sound $BASE/lower upper || exit 3
-          look lower | diff before - || exit 5
+          times lower | diff times - || exit 5
           """, in: base)
         #expect(
           seen.exit == 0, "\(name), round \(round), killed at call \(after): \(seen.exit) \(seen.output)")
@@ -163,6 +164,7 @@ extension FrontTests {
       }
       print("\(name): \(calls) calls, killed \(killed) times")
       #expect(killed > 0)
+      _ = try scripts.must("look lower | diff before -", in: base)
     }
   }
 }

@@ -169,5 +169,21 @@ extension FrontTests {
       let unlisted = closed.replacing("mount: closed", with: "mount: unlisted")
       #expect(said == closed + closed + unlisted + unlisted)
     }
+
+    @Test(
+      "An upper on a file system that lacks what layers need is refused by its name, and nothing is made",
+      .enabled(if: Programs.has("bindfs"), "needs bindfs"))
+    func unfitUpper() throws {
+      let said = try said(
+        """
+        mkdir -p under store; apart bindfs -o attr_timeout=0,entry_timeout=0 under store; mkdir store/up
+        try $BASE/store/up lower=$L; ls -A store/up; varve mount store/up mount; touch mount/f; varve umount mount; try $BASE/store/up lower=$L
+        varve mount -o ro,lower=$L store/up mount; ls mount; varve umount mount; umount store
+        """)
+      let words =
+        "BASE/store/up: the file system of the upper directory lacks what layers need: files without a name (O_TMPFILE); "
+        + "take an upper directory on another file system, such as ext4, xfs, btrfs or tmpfs\n"
+      #expect(said == words + words + "f\ninner\n")
+    }
   }
 }

@@ -150,34 +150,6 @@ struct LayerFaultTests {
     try FileManager.default.contentsOfDirectory(atPath: tree.upper + "/.varve/work").filter { $0 != "wh" }
   }
 
-  /// Lines without the count of links of files, which may be one too high.
-  private func uncounted(_ lines: [String]) -> [String] {
-    lines.map { line in
-      var words = line.split(separator: " ", omittingEmptySubsequences: false)
-      if words.count > 3, Int(words[2]) != nil { words.remove(at: 2) }
-      return words.joined(separator: " ")
-    }
-  }
-
-  private func counts(_ lines: [String]) -> [String: Int] {
-    var counts: [String: Int] = [:]
-    for line in lines {
-      let words = line.split(separator: " ")
-      if words.count > 3 { counts[String(words[0])] = Int(words[2]) }
-    }
-    return counts
-  }
-
-  private func expect(_ now: [String], isOneOf states: [[String]], _ story: Comment) {
-    let match = states.first { uncounted($0) == uncounted(now) }
-    #expect(match != nil, "\(story): \(now)")
-    guard let match else { return }
-    let (found, exact) = (counts(now), counts(match))
-    for (name, count) in exact {
-      #expect(found[name] == count || found[name] == count + 1, "\(story): \(name)")
-    }
-  }
-
   @Test(
     "A change of layers that fails has changed nothing, and left nothing", arguments: LayerChange.all,
     LayerFaultTests.errors)
@@ -209,5 +181,34 @@ struct LayerFaultTests {
       try tree.create("goes-on")
       try tree.remove("goes-on")
     }
+  }
+}
+
+/// Lines without the count of links of files, which may be one too high.
+private func uncounted(_ lines: [String]) -> [String] {
+  lines.map { line in
+    var words = line.split(separator: " ", omittingEmptySubsequences: false)
+    if words.count > 3, Int(words[2]) != nil { words.remove(at: 2) }
+    return words.joined(separator: " ")
+  }
+}
+
+private func counts(_ lines: [String]) -> [String: Int] {
+  var counts: [String: Int] = [:]
+  for line in lines {
+    let words = line.split(separator: " ")
+    if words.count > 3 { counts[String(words[0])] = Int(words[2]) }
+  }
+  return counts
+}
+
+/// What a tree shows after a crash: one of these states, but that a count of names may be one too high.
+func expect(_ now: [String], isOneOf states: [[String]], _ story: Comment) {
+  let match = states.first { uncounted($0) == uncounted(now) }
+  #expect(match != nil, "\(story): \(now)")
+  guard let match else { return }
+  let (found, exact) = (counts(now), counts(match))
+  for (name, count) in exact {
+    #expect(found[name] == count || found[name] == count + 1, "\(story): \(name)")
   }
 }

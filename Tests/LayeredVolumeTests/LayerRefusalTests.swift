@@ -24,17 +24,17 @@ struct LayerRefusalTests {
     }
   }
 
-  private static func rename(
+  static func rename(
     _ path: String, _ newPath: String, _ error: Errno, as user: UInt32 = 0, _ style: RenameStyle = .replace
   ) -> Row {
     Row("\(style) of \(path) and \(newPath)", error, as: user) { try $0.rename(path, to: newPath, style) }
   }
 
-  private static func link(_ path: String, _ newPath: String, _ error: Errno, as user: UInt32 = 0) -> Row {
+  static func link(_ path: String, _ newPath: String, _ error: Errno, as user: UInt32 = 0) -> Row {
     Row("link of \(path) as \(newPath)", error, as: user) { try $0.link(path, as: newPath) }
   }
 
-  private static let ann: UInt32 = 7_001
+  static let ann: UInt32 = 7_001
 
   private static let names: [Row] = [
     rename("p/a", "q/full", .isDirectory), rename("p/full", "q/b", .notDirectory),
@@ -73,7 +73,7 @@ struct LayerRefusalTests {
   ]
 
   /// Everything in directories that no upper has: but for a part of `both`.
-  private func tree(_ change: (inout VolumeOptions) -> Void = { _ in }) throws -> LayeredTree {
+  func tree(_ change: (inout VolumeOptions) -> Void = { _ in }) throws -> LayeredTree {
     let ann = LayerRefusalTests.ann
     let tree = try LayeredTree(
       making: { base in
@@ -117,15 +117,13 @@ struct LayerRefusalTests {
     return tree
   }
 
-  /// What the upper has, itself included, with change times; but for the workshop, whose own times move.
+  /// What the upper has, itself included, with all times; but for the workshop, whose own times move.
   private func upper(_ tree: LayeredTree) throws -> [String] {
-    var root = stat()
-    lstat(tree.upper, &root)
-    let items = try stamps(tree.upper).filter { !$0.hasPrefix(".varve/work") && !$0.hasPrefix(".varve ") }
-    return ["\(root.st_ctim.tv_sec).\(root.st_ctim.tv_nsec)"] + items
+    tree.asRoot()
+    return try stamps(tree.upper).filter { !$0.hasPrefix(".varve/work") && !$0.hasPrefix(".varve ") }
   }
 
-  private func require(_ row: Row, in tree: LayeredTree) throws {
+  func require(_ row: Row, in tree: LayeredTree) throws {
     let (shown, above) = (try tree.names(""), try upper(tree))
     tree.user = row.user
     #expect(throws: row.error, "\(row)") { try row.run(tree) }
@@ -146,6 +144,22 @@ struct LayerRefusalTests {
     try tree.rename("p/a", to: "q/new")
     try tree.rename("p/full", to: "q/empty")
     try tree.link("q/b", as: "p/b")
+  }
+
+  @Test("The same, where the upper has a part of every directory already")
+  func refusedAgain() throws {
+    let tree = try tree()
+    for path in ["p", "p/full", "p/empty", "q", "q/full", "q/empty", "hers", "sticky"] {
+      try tree.create("\(path)/own")
+      try tree.remove("\(path)/own")
+    }
+    try tree.create("log/own")
+    try tree.setAttribute("shut", "system.varve.flags", "0")
+    try tree.create("shut/own")
+    try tree.setAttribute("shut", "system.varve.flags", "uchg")
+    for row in LayerRefusalTests.names + LayerRefusalTests.others { try require(row, in: tree) }
+    try tree.rename("p/empty", to: "q/empty")
+    try tree.rename("p/full", to: "p/empty")
   }
 
   @Test(

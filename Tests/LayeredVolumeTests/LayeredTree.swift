@@ -35,8 +35,11 @@ final class LayeredTree: @unchecked Sendable {
   }
 
   /// `make`: makes the lowers below a directory of their own.
-  init(making make: (String) throws -> [String], change: (inout VolumeOptions) -> Void = { _ in }) throws {
-    var template = Array("/tmp/varve-layers.XXXXXX".utf8CString)
+  init(
+    in place: String = "/tmp", making make: (String) throws -> [String],
+    change: (inout VolumeOptions) -> Void = { _ in }
+  ) throws {
+    var template = Array("\(place)/varve-layers.XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Errno.current }
     base = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     mkdir(base + "/upper", 0o755)
@@ -49,7 +52,7 @@ final class LayeredTree: @unchecked Sendable {
 
   deinit {
     opened = nil
-    if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
+    asRoot()
     try? FileManager.default.removeItem(atPath: base)
   }
 
@@ -59,9 +62,12 @@ final class LayeredTree: @unchecked Sendable {
       options: options)
   }
 
+  /// The daemon's threads keep the ids of whose files they have written.
+  func asRoot() { if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) } }
+
   /// As if the daemon had ended.
   func close() {
-    if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
+    asRoot()
     opened = nil
   }
 
@@ -97,7 +103,7 @@ final class LayeredTree: @unchecked Sendable {
   // MARK: Calls by path
 
   var caller: Caller {
-    if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
+    asRoot()
     return Caller(user: user, group: user, thread: getpid())
   }
 
@@ -335,12 +341,14 @@ func plainState(_ root: String, _ path: String = "") throws -> [String] {
   return lines
 }
 
-/// A line for each object of a plain directory, whatever it is, that changes with the object.
+/// A line for each object of a plain directory, itself included, that changes with the object.
 func stamps(_ root: String) throws -> [String] {
-  try FileManager.default.subpathsOfDirectory(atPath: root).sorted().map { path in
+  func time(_ time: timespec) -> String { "\(time.tv_sec).\(time.tv_nsec)" }
+  let paths = try FileManager.default.subpathsOfDirectory(atPath: root).sorted()
+  return try ([""] + paths).map { path in
     var found = stat()
     guard lstat("\(root)/\(path)", &found) == 0 else { throw Errno.current }
-    return "\(path) \(found.st_ino) \(found.st_mode) \(found.st_ctim.tv_sec).\(found.st_ctim.tv_nsec)"
+    return "\(path) \(found.st_ino) \(found.st_mode) \(time(found.st_ctim)) \(time(found.st_mtim))"
   }
 }
 

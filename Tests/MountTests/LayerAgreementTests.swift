@@ -1,6 +1,6 @@
 // Random trees and histories, in turn through Varve and through the kernel's overlayfs, over the same layers: each shows what
-// the other one left, and both what the same history makes of a plain directory. Over lowers with hard links, of which the
-// kernel's would make files of their own, Varve goes on alone.
+// the other one left, and both what the same history makes of a plain directory. With an index overlayfs keeps the hard links of
+// lowers, but neither reads the other's index: all names of a file are copied before they take turns.
 
 import CMountSupport
 import Foundation
@@ -64,12 +64,14 @@ extension MountTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
     private static let functions =
-      LayerStage.look + ScriptShell.settled + """
-        kernel() { mount -t overlay -o redirect_dir=on,index=off,metacopy=off,lowerdir=$1,upperdir=upper,workdir=work overlay kernel; }
+      LayerStage.look + ScriptShell.times + ScriptShell.settled + """
+        kernel() { mount -t overlay -o redirect_dir=on,index=${INDEX:-on},metacopy=off,lowerdir=$1,upperdir=upper,workdir=work overlay kernel; }
         ours() { varve mount -o lower=$1 upper mount; }
         # Names, kinds, modes, content, attributes, and which names are of one file.
         all() { look $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
-          find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | sort; echo); }
+          find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | awk 'NF > 1' | sort; echo); }
+        # Copies every name of the files that have several: a change of the file copies only the one by which it is made.
+        whole() { (cd $1; find . -path ./.varve -prune -o -type f -links +1 -print0 | perl -0ne 'chomp; rename $_, "$_~" and rename "$_~", $_ or die'); }
         # Files of two names lose one: in a lower overlayfs would make two files of them.
         part() { (cd $1; find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 == i { print $2 } { i = $1 }' | xargs -r rm); }
         # Which names are of one file, whatever names of it a layer above hides.
@@ -83,7 +85,7 @@ extension MountTests {
 
         """
 
-    /// Names of several layers that hide, and merge with, each other; no file has two of them, as overlayfs has no index here.
+    /// Names of several layers that hide, and merge with, each other; no file has two of them.
     private func fill(_ path: String, depth: Int = 0, _ dice: inout Dice) {
       mkdir(path, 0o755)
       for name in ["a", "b", "c", "d"] {
@@ -129,12 +131,19 @@ extension MountTests {
       arguments: isLong ? Array(1...40) : [1, 2, 3])
     func histories(run: Int) throws {
       var dice = Dice(for: "in turn with overlayfs \(run)")
-      let stage = try LayerStage(prelude: LayerAgreementTests.functions)
+      // Without an index overlayfs makes files of their own of the names that a file of a lower has.
+      let isIndexed = run % 4 != 3
+      let stage = try LayerStage(
+        prelude: LayerAgreementTests.functions + (isIndexed ? "" : "INDEX=off\n"))
       defer { stage.remove() }
       var lowers = ["lower", "lower2"]
-      for lower in lowers { fill("\(stage.base)/\(lower)", &dice) }
+      for lower in lowers {
+        fill("\(stage.base)/\(lower)", &dice)
+        if isIndexed { try addNames(in: "\(stage.base)/\(lower)", &dice) }
+      }
       try stage.shell(
-        "ours lower:lower2; cp -a mount plain; rm -rf plain/.varve; umount mount; rm -rf upper; mkdir upper")
+        "ours lower:lower2; cp -a mount plain; rm -rf plain/.varve; umount mount; rm -rf upper; mkdir upper; for lower in lower lower2; do times $lower > times.$lower; done"
+      )
       var (done, marks) = (0, "")
       for round in 0..<10 {
         let isOurs = (round + run).isMultiple(of: 2)
@@ -143,7 +152,11 @@ extension MountTests {
         let layers = lowers.joined(separator: ":")
         try stage.shell("\(mine) \(layers)")
         done += change(mount, in: stage, times: 60, &dice, "round \(round), by \(mine)")
-        if round % 3 == 2 { try stage.shell("part \(mount); part plain") }
+        if isIndexed {
+          try stage.shell("whole \(mount)")
+        } else if round % 3 == 2 {
+          try stage.shell("part \(mount); part plain")
+        }
         try stage.shell(
           """
           all \(mount) > left; all plain | diff - left > said || { echo "round \(round), \(mine) and a plain directory:"; cat said; exit 1; }
@@ -158,13 +171,15 @@ extension MountTests {
         let name = "lower-\(round)"
         try stage.shell(
           """
-          settled mv upper \(name); rm -rf work; mkdir upper work
+          settled mv upper \(name); rm -rf work; mkdir upper work; times \(name) > times.\(name)
           for side in ours kernel; do settled $side \(name):\(layers)
             if [ $side = ours ]; then way=mount; else way=kernel; fi; all $way | diff left - > said || { echo "\(name), as $side has it:"; cat said; exit 1; }
             umount $way; done
           """)
         lowers.insert(name, at: 0)
       }
+      try stage.shell(
+        "for lower in \(lowers.joined(separator: " ")); do times $lower | diff times.$lower -; done")
       print("run \(run): \(done) changes were made")
       #expect(done > 60)
       // All that the two have to agree about.
@@ -184,7 +199,8 @@ extension MountTests {
         try addNames(in: "\(stage.base)/\(lower)", &dice)
       }
       try stage.shell(
-        "mkdir plain; for layer in \(lowers.reversed().joined(separator: " ")); do over $layer plain; done")
+        "mkdir plain; for layer in \(lowers.reversed().joined(separator: " ")); do over $layer plain; times $layer > times.$layer; done"
+      )
       // Names of a file that a layer above hides are counted, as in the lower itself.
       let looks = lowers.count > 1 ? ["look", "groups"] : ["look", "groups", "counts"]
       func agree(_ story: String) throws {
@@ -204,9 +220,11 @@ extension MountTests {
         try stage.shell("varve umount mount; varve check --lower \(layers) upper")
         guard round % 3 == 2 else { continue }
         // What was the upper directory is a lower from now on, with its index.
-        try stage.shell("mv upper lower-\(round); mkdir upper")
+        try stage.shell("mv upper lower-\(round); mkdir upper; times lower-\(round) > times.lower-\(round)")
         lowers.insert("lower-\(round)", at: 0)
       }
+      try stage.shell(
+        "for lower in \(lowers.joined(separator: " ")); do times $lower | diff times.$lower -; done")
       print("hard links, run \(run): \(done) changes were made")
       #expect(done > 60)
     }

@@ -39,9 +39,11 @@ extension MountTests {
       let count = 12_000
       // tmpfs gives what is exchanged or replaced a new position, and so misses it by itself.
       let base = try TemporaryDirectory.make()
+      try TemporaryDirectory.countReads(in: base)
       let keepsPositions = try !Program.shell("stat -f -c %T '\(base)'").output.hasPrefix("tmpfs")
       let volume = try volume(count, of: "stays", in: base)
       defer { volume.remove() }
+      let lowers = try ["/lower1", "/lower2"].map { try LowerTree.print(of: base + $0) }
       let directory = volume.path + "/many"
       let isOver = Atomic<Bool>(false)
       let changes = Atomic<Int>(0)
@@ -84,6 +86,7 @@ extension MountTests {
       changer.join()
       let made = changes.load(ordering: .acquiring)
       print("\(rounds) listings, \(made) changes")
+      #expect(try ["/lower1", "/lower2"].map { try LowerTree.print(of: base + $0) } == lowers)
       #expect(complaints == [])
       #expect(made > 100)
     }

@@ -138,7 +138,7 @@ extension MountTests {
   @Suite("Every state of names in layers, on a mount") struct LayerMatrixTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
-    private let scripts = ScriptShell()
+    private let scripts = ScriptShell(prelude: ScriptShell.look + ScriptShell.times)
 
     @Test(
       "Rename, unlink, rmdir, mkdir and link say and do what they do in a plain directory",
@@ -150,6 +150,7 @@ extension MountTests {
         umount2(base + "/mount", CInt(MNT_DETACH))
         TemporaryDirectory.remove(base)
       }
+      try TemporaryDirectory.countReads(in: base)
       let cases = Case.all(isLong: LayerMatrixTests.isLong)
       _ = try scripts.must(
         "mkdir upper mount model; for i in $(seq \(lowers)); do mkdir lower$i; done", in: base)
@@ -168,8 +169,7 @@ extension MountTests {
       let layers = all.joined(separator: ":")
       _ = try scripts.must(
         """
-        for lower in \(all.joined(separator: " ")); do look $lower; done > before
-        for lower in \(all.joined(separator: " ")); do cp -a $lower/. model; done
+        for lower in \(all.joined(separator: " ")); do cp -a $lower/. model; look $lower > before.$lower; times $lower > times.$lower; done
         varve mount -o lower=\(layers) upper mount
         look mount > shown; look model > expected; diff shown expected
         test $(wc -l < shown) -gt \(3 * cases.count)
@@ -198,13 +198,13 @@ extension MountTests {
         varve umount mount; varve mount -o lower=\(layers) upper mount
         look mount | diff - expected
         varve umount mount
-        for lower in \(all.joined(separator: " ")); do look $lower; done | diff before -
         test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0
         # Nothing to complain of, and nothing that a repair would change.
         varve check --lower \(layers) upper > said 2>&1 || { cat said; exit 1; }
         look upper > above; varve check --repair -y --lower \(layers) upper > said 2>&1 || { cat said; exit 1; }
         look upper | diff above -
         varve mount -o lower=\(layers) upper mount; look mount | diff - expected; varve umount mount
+        for lower in \(all.joined(separator: " ")); do times $lower | diff times.$lower -; look $lower | diff before.$lower -; done
         """, in: base)
     }
   }

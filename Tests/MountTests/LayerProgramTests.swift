@@ -13,19 +13,21 @@ extension MountTests {
       try stage.shell(LayerStage.look + LayerProgramTests.prelude + script)
     }
 
-    /// `package VERSION` makes a Debian package of what is in `tree`; `sound` ends a mount and checks what it has left.
-    private static let prelude = """
-      package() {
-        mkdir -p tree/DEBIAN
-        printf 'Package: sample\\nVersion: %s\\nArchitecture: all\\nMaintainer: nobody <n@example.org>\\nDescription: sample\\n' $1 \\
-          > tree/DEBIAN/control
-        dpkg-deb -b tree sample-$1.deb > /dev/null
-      }
-      over() { varve mount -o lower=lower${1:+,$1} upper mount; }
-      sound() { varve umount mount; test -z "$(ls -A upper/.varve/work | grep -v '^wh$' || true)"; varve check --lower "$BASE/lower" upper; }
-      BASE=$PWD
+    /// `package VERSION` makes a Debian package of what is in `tree`; `sound` ends a mount and checks what it has left, and that no
+    /// time of the lower has moved.
+    private static let prelude =
+      ScriptShell.times + """
+        package() {
+          mkdir -p tree/DEBIAN
+          printf 'Package: sample\\nVersion: %s\\nArchitecture: all\\nMaintainer: nobody <n@example.org>\\nDescription: sample\\n' $1 \\
+            > tree/DEBIAN/control
+          dpkg-deb -b tree sample-$1.deb > /dev/null
+        }
+        over() { test -e times || times lower > times; varve mount -o lower=lower${1:+,$1} upper mount; }
+        sound() { varve umount mount; test -z "$(ls -A upper/.varve/work | grep -v '^wh$' || true)"; varve check --lower "$BASE/lower" upper; times lower | diff times -; }
+        BASE=$PWD
 
-      """
+        """
 
     @Test(
       "A package is installed, replaced and purged over a lower as in a plain directory",

@@ -9,11 +9,14 @@ final class LayerStage {
   let base: String
   private let scripts: ScriptShell
 
+  /// Each read moves an access time in it.
+  ///
   /// `prelude`: what each script begins with.
   init(in place: String? = nil, prelude: String = "") throws {
     scripts = ScriptShell(prelude: "set -e\n" + prelude)
     base = try place ?? TemporaryDirectory.make()
     chmod(base, 0o755)
+    try TemporaryDirectory.countReads(in: base)
     try shell("mkdir lower lower2 upper mount work kernel")
   }
 
@@ -42,10 +45,7 @@ final class LayerStage {
 enum LowerTree {
   /// Names and all times of a tree that was not to be touched; a mount reads what is in `.varve`.
   static func print(of tree: String) throws -> String {
-    // Directories are read for the first time now, so that their times of access are not new afterwards.
-    try Program.shell(
-      "cd '\(tree)' && find . >/dev/null && find . -path ./.varve -prune -o -printf '%P %y %m %U %G %s %n %A@ %T@ %C@\\n' | sort | sha1sum"
-    ).output
+    try Program.shell("\(ScriptShell.times)times '\(tree)' | sha1sum").output
   }
 }
 

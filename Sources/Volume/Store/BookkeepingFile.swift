@@ -17,6 +17,17 @@ struct BookkeepingFile: Sendable {
     volume.temporary, "keybag.new", "keybag.copy.new", "sessions.new",
   ]
 
+  /// Removes what a crash left while a file was replaced; nothing of it was ever acknowledged.
+  static func removeTemporaries(in directory: SharedDescriptor) throws(Errno) {
+    for temporary in temporaries {
+      do throws(Errno) {
+        try directory.descriptor.removeFile(try FileName(temporary))
+      } catch .noSuchFile {
+        // No crash while this one was replaced.
+      }
+    }
+  }
+
   /// The content; nil if there is no such file, and no bytes for what is not a file at all.
   ///
   /// One byte more than the longest tells that it is too long.

@@ -196,13 +196,7 @@ package final class VolumeInspection: Sendable {
     } catch .noSuchFile {
       // Nothing was ever begun.
     }
-    for temporary in BookkeepingFile.temporaries {
-      do throws(Errno) {
-        try directory.descriptor.removeFile(try FileName(temporary))
-      } catch .noSuchFile {
-        // No crash while this one was replaced.
-      }
-    }
+    try BookkeepingFile.removeTemporaries(in: directory)
   }
 
   /// Writes a volume file by which every record counts, with what can be read of the present one.

@@ -30,13 +30,20 @@ extension Volume {
   func beginLayers() throws {
     guard let layers, let workshop = directory.workshop else { return }
     if let missing = Workshop.obstacleToLayers(in: workshop) {
-      throw VolumeFailure(
-        "the file system of the upper directory lacks what layers need: \(missing)",
-        remedy: "take an upper directory on another file system, such as ext4, xfs, btrfs or tmpfs")
+      throw VolumeFailure.lackingForLayers(missing)
     }
     if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
     try directory.announceLayers(layers)
     // Where it was mounted read-only, another mount may have written to it since.
     try resolver.stack?.layer(0)?.index?.look()
+  }
+}
+
+extension VolumeFailure {
+  /// `missing`: what the file system of an upper directory cannot do.
+  static func lackingForLayers(_ missing: String) -> VolumeFailure {
+    VolumeFailure(
+      "the file system of the upper directory lacks what layers need: \(missing)",
+      remedy: "take an upper directory on another file system, such as ext4, xfs, btrfs or tmpfs")
   }
 }

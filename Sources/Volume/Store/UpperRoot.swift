@@ -40,12 +40,19 @@ package struct UpperRoot: Sendable {
       space: RecordSpace(switchedOff: options.disabledFeatures))
   }
 
+  /// Refuses lowers as far as that can be known before anything is made.
+  func refuseLayers(_ options: VolumeOptions) throws {
+    try VolumeDirectory.checkLayers(
+      of: directory, space: RecordSpace(switchedOff: options.disabledFeatures))
+    // What else layers need cannot be tried without making names.
+    if !options.live.isReadOnly, Workshop.lacksUnnamedFiles(in: directory.descriptor) {
+      throw VolumeFailure.lackingForLayers(Workshop.unnamedFiles)
+    }
+  }
+
   /// The same of a volume's layers, which also tells what opening it would tell of them.
   package func checkLayers(over lowers: [LowerRoot], _ options: VolumeOptions) throws {
-    if !lowers.isEmpty {
-      try VolumeDirectory.checkLayers(
-        of: directory, space: RecordSpace(switchedOff: options.disabledFeatures))
-    }
+    if !lowers.isEmpty { try refuseLayers(options) }
     guard let found = try VolumeDirectory.find(in: directory),
       let text = try VolumeDirectory.storedHeader(in: found)
     else { return }

@@ -361,6 +361,9 @@ final class VolumeDirectory: Sendable {
     } else {
       try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared, before: before)
     }
+    try before()
+    // What cannot be removed is in nobody's way, and a check names it.
+    try? BookkeepingFile.removeTemporaries(in: directory)
     return workshop
   }
 }

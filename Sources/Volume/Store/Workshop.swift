@@ -28,6 +28,20 @@ enum Workshop {
     }
   }
 
+  static let unnamedFiles = "files without a name (O_TMPFILE)"
+
+  /// Whether a file system says that it has none; any directory serves.
+  ///
+  /// What else may be wrong, as with a protected directory, is told by whoever needs one there.
+  static func lacksUnnamedFiles(in directory: borrowing Descriptor) -> Bool {
+    do throws(Errno) {
+      _ = try directory.createUnnamed(mode: 0o600)
+      return false
+    } catch {
+      return [.unsupported, .isDirectory, .invalid, .notImplemented].contains(error)
+    }
+  }
+
   /// Tries whether a rename can leave alone what is there (RENAME_NOREPLACE); EINVAL where it cannot.
   static func renamesOntoNothing(in workshop: SharedDescriptor) -> Bool {
     renames(.noReplace, ontoFile: false, in: workshop.descriptor)
@@ -179,7 +193,7 @@ enum Workshop {
 
   /// Tries what a volume over lowers cannot do without; what is missing, in words.
   static func obstacleToLayers(in workshop: SharedDescriptor) -> String? {
-    guard makesUnnamedFiles(in: workshop.descriptor) else { return "files without a name (O_TMPFILE)" }
+    guard makesUnnamedFiles(in: workshop.descriptor) else { return unnamedFiles }
     let (first, second) = (nextName(), nextName())
     defer {
       for name in [first, second] {

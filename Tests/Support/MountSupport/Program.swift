@@ -128,8 +128,16 @@ package enum TemporaryDirectory {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Mounts a directory on itself, so that each read of what is in it moves an access time; until ``remove(_:)``.
+  package static func countReads(in path: String) throws {
+    let result = try Program.run(
+      "/bin/sh", ["-c", "mount --bind \"$1\" \"$1\" && mount -o remount,bind,strictatime \"$1\"", "sh", path])
+    guard result.exit == 0 else { throw TestFailure(result.output) }
+  }
+
   /// Removes a tree, whatever its names are: Foundation stops at the first that is not UTF-8.
   package static func remove(_ path: String) {
+    umount2(path, CInt(MNT_DETACH))
     _ = try? Program.run("/bin/rm", ["-rf", "--one-file-system", "--", path])
   }
 }

@@ -7,6 +7,17 @@ package struct ScriptShell: Sendable {
     "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
     + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
 
+  /// A function `times`, which prints the names, owners, sizes and all times of a tree, and moves none of them: `times TREE`.
+  ///
+  /// But for what is in `.varve`, which a mount reads.
+  package static let times = """
+    times() {
+      unshare -m bash -c 'mount --bind "$1" "$1" && mount -o remount,bind,noatime "$1" && cd "$1" \
+        && find . -path ./.varve -prune -o -printf "%P %y %m %U %G %s %n %A@ %T@ %C@\\n" | sort' times "$1"
+    }
+
+    """
+
   /// A function `sound`, which checks the upper directory of a daemon that was killed: `sound LOWER UPPER`.
   ///
   /// A count of names may be one too high, which a repair corrects, and nothing else.
