@@ -52,7 +52,6 @@ enum Daemon {
       return try openNamespace(path)
     }
     let groups = try NestedGroups.load()
-    ResourceLimits.mapLargeMemory()
     // The callers' own masks are in the modes they send.
     ResourceLimits.setCreationMask(0)
     if CurrentProcess.isRoot {

@@ -22,6 +22,8 @@ final class BuildLeftovers: Sendable {
     else { return }
     do throws(Errno) {
       _ = try PlainThread(name: "varve-memory") {
+        // Not at the mount: who lists no large view pays nothing, not even for arenas that grow anew.
+        ResourceLimits.mapLargeMemory()
         Clock.pause(milliseconds: BuildLeftovers.pause)
         self.made.store(0, ordering: .relaxed)
         // What is made from now on is given back by the next.
