@@ -62,6 +62,8 @@ final class Stage {
   let actors: [Actor]
   /// The topmost first.
   private var lowers: [String] = []
+  /// All that the lowers were when they became such, with all times.
+  private var before: [String: String] = [:]
 
   init(_ setting: Setting) throws {
     let volume = try MountedVolume(setting.options)
@@ -69,7 +71,7 @@ final class Stage {
     _ = chmod(volume.path, 0o777)
     world = RealWorld(volume.path)
     do {
-      if setting.hasLowers { lowers = try Stage.makeLower(of: volume, over: []) }
+      if setting.hasLowers { (lowers, before) = try Stage.makeLower(of: volume, over: [], [:]) }
       if setting.isEncrypted {
         try volume.addKeys()
         try volume.protect()
@@ -89,22 +91,35 @@ final class Stage {
   }
 
   /// What there is becomes the topmost lower; the new upper directory is like the one before.
-  private static func makeLower(of volume: MountedVolume, over lowers: [String]) throws -> [String] {
+  private static func makeLower(
+    of volume: MountedVolume, over lowers: [String], _ before: [String: String]
+  ) throws -> ([String], [String: String]) {
     try volume.unmount()
+    if lowers.isEmpty { try TemporaryDirectory.countReads(in: volume.base) }
     let lowers = ["\(volume.base)/lower\(lowers.count)"] + lowers
     // In a directory that has something in it records count from the beginning: that of the root is copied.
     try Program.shell(
       "mv '\(volume.upper)' '\(lowers[0])'; mkdir '\(volume.upper)'; touch '\(volume.upper)/something'")
     let copy = try Program.shell("rsync -aX --exclude='*' '\(lowers[0])/' '\(volume.upper)/'")
     guard copy.exit == 0 else { throw TestFailure(copy.output) }
+    let state = try Stage.times(of: lowers[0])
     try volume.mount(more: "lower=" + lowers.joined(separator: ":"))
     _ = unlink("\(volume.upper)/something")
-    return lowers
+    return (lowers, before.merging([lowers[0]: state]) { $1 })
+  }
+
+  private static func times(of lower: String) throws -> String {
+    try Program.shell("\(ScriptShell.times)times '\(lower)'").output
   }
 
   func makeLower() throws {
     world.closeAll()
-    lowers = try Stage.makeLower(of: volume, over: lowers)
+    (lowers, before) = try Stage.makeLower(of: volume, over: lowers, before)
+  }
+
+  /// The lowers that are not what they were.
+  func changedLowers() throws -> [String] {
+    try before.filter { try Stage.times(of: $0.key) != $0.value }.keys.sorted()
   }
 
   func clear() {
@@ -175,7 +190,10 @@ struct Run {
         return Difference(number: number, text: text)
       }
     }
-    return compareTrees(model, stage).map { Difference(number: number, text: $0) }
+    if let text = compareTrees(model, stage) { return Difference(number: number, text: text) }
+    let changed = try stage.changedLowers()
+    return changed.isEmpty
+      ? nil : Difference(number: number, text: "changed or read with a trace: \(changed)")
   }
 
   private func compareTrees(_ model: Model, _ stage: Stage) -> String? {
