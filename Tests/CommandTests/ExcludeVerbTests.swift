@@ -30,6 +30,7 @@ extension CommandTests {
         cd .varve/view/fr && varve exclude --check build/a.o; cd ../../..
         varve exclude --list . | sort; varve exclude --list -0 . | tr '\0' '\n' | sort
         varve exclude --list --json src build 2>/dev/null; varve exclude --list build
+        varve exclude --list .varve/view/fr/src 2>note | sort -t/ -k2,2; cat note; rm note; varve exclude -q --list .varve/view/fr/src | wc -l
         varve exclude --remove -v build src/b.c src/link src/pipe; marks build src/b.c; varve exclude --check build; echo $?
         """#,
         prints: #"""
@@ -84,6 +85,14 @@ extension CommandTests {
             {"path": "b.c", "marks": ["Time Machine", "robots", "nodump"]}
           ]
           varve exclude: build: is itself excluded: Time Machine, robots, nodump, CACHEDIR.TAG
+          /b.c
+          ./b.c
+          /link
+          ./link
+          /pipe
+          ./pipe
+          varve exclude: .varve/view/fr/src: the list is for a copy of BASE/mount/src, whose names a view translates
+          6
           build: removed Time Machine, robots, nodump, CACHEDIR.TAG
           src/b.c: removed Time Machine, robots, nodump
           src/link: removed nodump

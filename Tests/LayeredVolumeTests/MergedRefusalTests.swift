@@ -110,9 +110,11 @@ extension LayerRefusalTests {
   }
 
   /// A volume over a tree, of whose directories the upper has a part.
+  ///
+  /// In a process of its own: its thread works as the daemon's do, which copy what is another user's into directories of root's,
+  /// and hands that on to each thread that it starts.
   private func merged() throws -> LayeredTree {
     let ann = LayerRefusalTests.ann
-    // As the daemon does: what it copies of another user's goes into directories of root's.
     try ThreadIdentity.keepCapabilities()
     let tree = try LayeredTree(
       making: { base in
@@ -159,7 +161,11 @@ extension LayerRefusalTests {
   }
 
   @Test("In a directory of which the upper has a part a refused change of names leaves all as it was")
-  func refusedNames() throws {
+  func refusedNames() async {
+    await #expect(processExitsWith: .success) { try LayerRefusalTests().refuseNames() }
+  }
+
+  private func refuseNames() throws {
     let tree = try merged()
     for (scene, error) in [
       ("mode", Errno.accessDenied), ("listed", .accessDenied), ("locked", .notPermitted),
@@ -177,7 +183,11 @@ extension LayerRefusalTests {
   }
 
   @Test("A refused change of a file in a directory of which the upper has a part leaves both as they were")
-  func refusedFiles() throws {
+  func refusedFiles() async {
+    await #expect(processExitsWith: .success) { try LayerRefusalTests().refuseFiles() }
+  }
+
+  private func refuseFiles() throws {
     let tree = try merged()
     for number in 1...2 {
       for kind in ["mode", "listed"] {

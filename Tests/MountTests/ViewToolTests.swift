@@ -116,7 +116,7 @@ extension MountTests {
       "why --as 1002:1002 --all write SECRET", "why --json chmod MODEL", "check FILE", "check DIR",
       "kind FILE LONG DIR", "kind --json FILE", "name --as fr FILE DIR", "name --as de FILE DIR",
       "exclude --check FILE",
-      "exclude --list DIR", "find --flags hidden FOLDER", "find --entry user:1002 FOLDER",
+      "exclude -q --list DIR", "find --flags hidden FOLDER", "find --entry user:1002 FOLDER",
       "find --can 1002:1002:write FOLDER", "find --locked FOLDER", "verify FILE", "verify -R FOLDER",
       "chmod -nv 600 FILE", "chmod -nv +a 'user:1002 deny read' FILE", "chmod -n -R go= FOLDER",
       "chmod -n -N MODEL",

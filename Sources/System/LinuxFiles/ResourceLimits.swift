@@ -39,7 +39,7 @@ package enum ResourceLimits {
   /// Large pieces go back to the system when they are freed. Requests never need that much at once: they have at most 1 MiB
   /// of bytes, and their heads. Without this the C library lets itself keep twice the largest piece ever freed, for each thread.
   package static func mapLargeMemory() {
-    lv_map_large_memory(3 << 19, 1 << 22)
+    lv_map_large_memory(3 << 19, 1 << 20)
   }
 
   /// Gives back to the system what is free between pieces in use; takes a millisecond for some megabytes.

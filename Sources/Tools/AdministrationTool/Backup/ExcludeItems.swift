@@ -148,7 +148,11 @@ private func listExcluded(_ invocation: Invocation, _ console: Console) -> Int32
   let json = invocation.has(.json) ? JSONStream(nil, console) : nil
   for root in invocation.operands where !Interruption.isRequested {
     // A backup is made of the ordinary tree.
-    walk.go(ordinaryPath(root), leaf: nil) { item in
+    let ordinary = ordinaryPath(root)
+    if ordinary != root {
+      console.note(root, "the list is for a copy of \(shown(ordinary)), whose names a view translates")
+    }
+    walk.go(ordinary, leaf: nil) { item in
       let marks: ExclusionMarks
       do throws(Errno) { marks = try item.held.descriptor.exclusionMarks(item.status.kind) } catch {
         console.complain(item.path, Refusal(error, at: item.path).sentence)
