@@ -208,7 +208,7 @@ extension MountTests {
       let view = volume.path + "/.varve/view/de"
       let varve = Program.built("varve")
       let denied = try Program.run(varve, ["why", "create", view + "/Bibliothek/new"])
-      #expect(denied.exit == 1 && denied.output.contains("a view shows names"))
+      #expect(denied.exit == 1 && denied.output.contains("made, moved or removed in a view"))
       #expect(denied.output.contains("\n  Library: create denied"))
       let allowed = try Program.run(varve, ["why", "read", view + "/Bibliothek/Caches/a"])
       #expect(allowed.exit == 0 && allowed.output.contains("Library/Caches/a.md: read allowed"))
