@@ -61,14 +61,14 @@ extension CommandTests {
         umount "$BASE/bind"
         """,
         prints: """
-          denied: user 1002 may not write BASE/mount/pub/deep/f (EACCES)
+          denied: user 1002 may not write BASE/bind/deep/f (EACCES)
             BASE/mount: search allowed by its mode (other r-x)
             pub: search allowed by its mode (other r-x)
             pub/deep: search allowed by its mode (other r-x)
             pub/deep/f: write denied by its mode (other r--)
           1
-          denied: user 1002 may not write BASE/mount/pub/deep/../deep/f (EACCES)
-          denied: user 1002 may not write BASE/mount/pub/deep/f (EACCES)
+          denied: user 1002 may not write BASE/bind/deep/../deep/f (EACCES)
+          denied: user 1002 may not write BASE/file (EACCES)
           BASE/upper on BASE/mount
           nothing was denied lately
           0

@@ -264,7 +264,7 @@ extension CommandTests {
             ]
           }
           varve why: part/plan: the two paths are on different mounts of the volume (EXDEV)
-          allowed: root may rename BASE/mount/team/plan.txt to BASE/mount/team/plan
+          allowed: root may rename BASE/part/plan.txt to BASE/part/plan
 
           """)
       try desk.end()

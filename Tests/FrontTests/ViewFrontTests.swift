@@ -319,7 +319,7 @@ extension FrontTests {
         ls mount/.varve/view/fr; ls -A mount/.varve/view/fr/Animals; ls mount/.varve/view/de mount/.varve/view/it
         varve status --json mount | grep -o '/etc/varve/names.d/[^"]*'
         varve umount mount; wait; grep -o '/etc/varve/names.d/.*' lines
-        printf '+zoo\n+.zip\n' >/etc/varve/names.d/packages; rm /etc/varve/names.d/*.strings
+        printf '# ours\n\n+zoo\n+.zip\n-rtfd # files\n' >/etc/varve/names.d/packages; rm /etc/varve/names.d/*.strings
         varve mount "$BASE/upper" "$BASE/mount" 2>/dev/null; varve status mount | grep -o 'names.d/.*'
         ls mount/.varve/view/fr | head -1; varve umount mount
         chmod 777 /etc/varve/names.d
@@ -346,8 +346,8 @@ extension FrontTests {
           Text.rtfd
           \(Self.leftOut)
           \(Self.leftOut)
-          names.d/packages is left out: line 2 is not +EXTENSION or -EXTENSION
-          Animals.zoo
+          names.d/packages, line 4 is left out: it is not +EXTENSION or -EXTENSION
+          Animals
           Animals.zoo
           Musique
           Projects

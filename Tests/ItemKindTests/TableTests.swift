@@ -56,16 +56,20 @@ import Testing
     #expect(isPackage("a.Foo") && isPackage("a.c++") && isPackage("a.app") && !isPackage("a.rtfd"))
     #expect(FileExtension("rtfd").map(tables.isKnown) == true, "it is a type all the same")
     #expect(FileExtension("foo").map(tables.isKnown) == true)
-    for wrong in ["foo", "+", "+a.b", "+foo ", "+foo\r", "*x", "+" + String(repeating: "x", count: 33)] {
-      #expect(throws: PackageExtensions.Fault.line(3), "\(wrong)") {
-        try packages.apply(Array("+bar\n\n\(wrong)\n+y".utf8))
-      }
+    for wrong in ["foo", "+", "+a.b", "+ foo", "+foo -bar", "*x", "+" + String(repeating: "x", count: 33)] {
+      var packages = PackageExtensions()
+      #expect(try packages.apply(Array("+bar\n\n\(wrong)\n+y".utf8)) == [3], "\(wrong)")
+      let added = packages.all.subtracting(PackageExtensions().all)
+      #expect(added == Set(["bar", "y"].compactMap { FileExtension($0) }), "only the wrong line is left out")
     }
-    #expect(FileExtension("bar").map(packages.all.contains) == false, "nothing of a wrong file counts")
+    let commented = "# packages of ours\n  +bar # of the bar\r\n\t\r\n#+baz\n-app"
+    #expect(try packages.apply(Array(commented.utf8)) == [])
+    let found = ["bar", "baz", "app"].map { FileExtension($0).map(packages.all.contains) }
+    #expect(found == [true, false, false])
     try packages.apply(Array(String(repeating: "+x\n", count: 1024).utf8))
     for long in [Array(String(repeating: "+x\n", count: 1025).utf8), [UInt8](repeating: 0x0A, count: 65_537)]
     {
-      #expect(throws: PackageExtensions.Fault.tooLong) { try packages.apply(long) }
+      #expect(throws: PackageExtensions.TooLong.self) { try packages.apply(long) }
     }
   }
 

@@ -208,7 +208,7 @@ extension MountTests {
       let view = volume.path + "/.varve/view/de"
       let varve = Program.built("varve")
       let denied = try Program.run(varve, ["why", "create", view + "/Bibliothek/new"])
-      #expect(denied.exit == 1 && denied.output.contains("a view shows names"))
+      #expect(denied.exit == 1 && denied.output.contains("made, moved or removed in a view"))
       #expect(denied.output.contains("\n  Library: create denied"))
       let allowed = try Program.run(varve, ["why", "read", view + "/Bibliothek/Caches/a"])
       #expect(allowed.exit == 0 && allowed.output.contains("Library/Caches/a.md: read allowed"))
@@ -240,6 +240,29 @@ extension MountTests {
       #expect(
         try Program.run(varve, ["ls", "--display", "-A", "--as", "de", volume.path]).output.hasPrefix(
           ".dot\n"))
+      // A file by the name that is shown, a directory too if it is an item; a shown name is no path in the ordinary tree.
+      let file = volume.path + "/report.txt"
+      for (words, shown) in [
+        (["--as", "fr", file], volume.path + "/report"), ([view + "/report.txt"], view + "/report"),
+        ([view + "/report"], view + "/report"),
+        (["--as", "fr", "-d", library + "/"], volume.path + "/Bibliothèque/"),
+        (["--as", "fr", volume.path + "/.dot"], volume.path + "/.dot"),
+      ] {
+        #expect(try Program.run(varve, ["ls", "--display"] + words).output == shown + "\n")
+      }
+      let here = try Program.run(varve, ["ls", "--display", "--as", "fr", "report.txt"], in: volume.path)
+      #expect(here.output == "report\n")
+      for words in [["ls", "--display", "--as", "fr"], ["name", "--real"]] {
+        for name in ["/Bibliothèque", "/Bibliothèque/Caches", "/none"] {
+          let refused = try Program.run(varve, words + [volume.path + name])
+          #expect(refused.exit == 1 && refused.output.split(separator: "\n").count == 1, "\(refused.output)")
+          #expect(refused.output.contains("(ENOENT)"), "\(refused.output)")
+        }
+      }
+      let alone = try Program.run(varve, ["ls", "--as", "fr", volume.path])
+      #expect(
+        alone.exit == 2 && alone.output.hasPrefix("varve ls: --as goes with --display"), "\(alone.output)")
+      #expect(alone.output.filter(\.isNewline).count == 1)
       #expect(try Program.run(varve, ["name", "--as", "fr", library]).output == "Bibliothèque\n")
       #expect(try Program.run(varve, ["name", view + "/Library"]).output == "Bibliothek\n")
       let shown = volume.path + "/.varve/view/fr/Bibliothèque/Caches/a"

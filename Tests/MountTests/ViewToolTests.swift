@@ -72,7 +72,10 @@ private struct ToolStage {
       output = output.replacing("\(volume.path)/\(path)", with: word)
       output = output.replacing("\"\(path)\"", with: "\"\(word)\"")
       // As a reason has it that is about another path than the one that was asked about.
-      for operation in Self.asked { output = output.replacing("\(path): \(operation) ", with: "") }
+      for operation in Self.asked {
+        output = output.replacing("\(path): \(operation): ", with: "").replacing(
+          "\(path): \(operation) ", with: "")
+      }
       if path.hasPrefix("Library/") { output = output.replacing("DIR" + path.dropFirst(7), with: word) }
     }
     output = output.replacing(volume.base, with: "BASE")

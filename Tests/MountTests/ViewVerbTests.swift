@@ -74,6 +74,14 @@ extension MountTests {
         #expect(try varve("name", "--real", shown).output == real + "\n")
         let why = try varve("why", "read", shown)
         #expect(why.exit == 0 && why.output.contains("Library/a.md: read allowed"), "\(why.output)")
+        let typed = (view + "/Bibliothèque/x", view + "/Bibliothèque/y")
+        let denied = try varve("why", "create", typed.0).output
+        #expect(denied.hasPrefix("denied: root may not create \(typed.0) (EROFS)\n"), "\(denied)")
+        let moved = try varve("why", "rename", shown, typed.1).output
+        #expect(moved.hasPrefix("denied: root may not rename \(shown) to \(typed.1) (EROFS)\n"), "\(moved)")
+        let table = try varve("access", "delete", shown).output
+        let words = "items cannot be made, moved or removed in a view; use the real path"
+        #expect(table.hasSuffix("  no   Library: delete: \(words)\n"), "\(table)")
       }
     }
 
@@ -129,7 +137,7 @@ extension MountTests {
       defer { volume.remove() }
       try #require(mkdir(volume.path + "/.varve/view/fr/new", 0o755) != 0 && errno == EROFS)
       let made = try varve("why", "--last", "1", in: volume.path).output
-      #expect(made.contains("/new") && made.contains("a view shows names"), "\(made)")
+      #expect(made.contains("/new") && made.contains("made, moved or removed in a view"), "\(made)")
       try #require(opendir(volume.path + "/.varve/view") == nil && errno == EACCES)
       let listed = try varve("why", "--last", "1", in: volume.path).output
       #expect(listed.contains("/.varve/view"), "\(listed)")

@@ -66,7 +66,7 @@ extension Reason {
     case .locked(let protection): "class \(protection.word) is locked; its key is not in memory"
     case .protectingDirectory:
       "what is moved or linked into an encrypted directory keeps its form; copy it there to have it encrypted"
-    case .shownNames: "a view shows names and takes none; make, move and remove in the ordinary tree"
+    case .shownNames: "items cannot be made, moved or removed in a view; use the real path"
     case .obstacle(let obstacle): obstacle.words
     default: nil
     }

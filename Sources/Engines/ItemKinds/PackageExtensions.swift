@@ -19,31 +19,38 @@ package struct PackageExtensions: Sendable {
   /// The largest file of changes, in bytes, and its lines.
   private static let limits = (size: 64 << 10, lines: 1024)
 
-  /// Why a file of changes cannot be used.
-  package enum Fault: Error, Equatable {
-    case tooLong
-    case line(Int)
-  }
+  /// A file of changes over the limits, of which nothing is taken.
+  package struct TooLong: Error {}
 
   /// Takes over the lines of a file: `+foo` makes directories with that extension packages, `-rtfd` makes them none.
   ///
-  /// Nothing is changed if one of the lines is something else.
-  package mutating func apply(_ file: [UInt8]) throws(Fault) {
+  /// `#` begins a comment, blanks and empty lines do not count. Answers the numbers of the lines that are something else.
+  @discardableResult
+  package mutating func apply(_ file: [UInt8]) throws(TooLong) -> [Int] {
     let lines = file.split(separator: 0x0A, omittingEmptySubsequences: false)
     guard file.count <= PackageExtensions.limits.size, lines.count <= PackageExtensions.limits.lines + 1
     else {
-      throw .tooLong
+      throw TooLong()
     }
-    var changed = all
-    for (index, line) in lines.enumerated() where !line.isEmpty {
-      let bytes = Array(line.dropFirst())
-      guard let word = FileExtension(bytes.span, in: bytes.indices) else { throw .line(index + 1) }
-      switch line.first {
-      case UInt8(ascii: "+"): changed.insert(word)
-      case UInt8(ascii: "-"): changed.remove(word)
-      default: throw .line(index + 1)
+    var wrong: [Int] = []
+    for (index, line) in lines.enumerated() {
+      let words = line.prefix { $0 != UInt8(ascii: "#") }
+        .split { PackageExtensions.blanks.contains($0) }
+      guard let first = words.first else { continue }
+      let bytes = Array(first.dropFirst())
+      guard words.count == 1, let word = FileExtension(bytes.span, in: bytes.indices) else {
+        wrong.append(index + 1)
+        continue
+      }
+      switch first.first {
+      case UInt8(ascii: "+"): all.insert(word)
+      case UInt8(ascii: "-"): all.remove(word)
+      default: wrong.append(index + 1)
       }
     }
-    all = changed
+    return wrong
   }
+
+  /// A return is in front of each newline where the file was written on Windows.
+  private static let blanks = Array(" \t\r".utf8)
 }

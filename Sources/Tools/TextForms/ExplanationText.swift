@@ -150,9 +150,15 @@ package struct ExplanationText {
       // Where it is not the item itself, the table says what was asked of what.
       if path != answer.nameBytes("path") {
         let isRule = !["fact", "note", "outside"].contains(step["reason"]?.string)
-        reason = line(of: path) + (isRule ? step["asked"]?.string.map { "\($0) " } ?? "" : "")
+        reason = line(of: path)
+        if isRule, let asked = step["asked"]?.string {
+          reason += asked + ExplanationText.joined(ExplanationText.reason(of: step))
+        } else {
+          reason += ExplanationText.reason(of: step)
+        }
+      } else {
+        reason = ExplanationText.reason(of: step)
       }
-      reason += ExplanationText.reason(of: step)
       if step["reason"]?.string == "fact" { reason += step["error"]?.string.map { " (\($0))" } ?? "" }
     }
     return (filled(word, width), outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)

@@ -107,10 +107,10 @@ final class ViewRulesTable: Sendable {
     // Without libcrypto a name that needs a tag is shown as it is.
     digest: { bytes in try? SHA256.hash(bytes) })
 
-  /// Of a file that cannot be used nothing counts; that was told at the mount.
+  /// What of the file cannot be used was told at the mount.
   private static func kinds(_ settings: NameSettings) -> KindTables {
     var packages = PackageExtensions()
-    if let file = settings.packages { try? packages.apply(file) }
+    if let file = settings.packages { _ = try? packages.apply(file) }
     return KindTables(packages: packages)
   }
 

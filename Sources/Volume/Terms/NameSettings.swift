@@ -26,20 +26,18 @@ package struct NameSettings: Sendable {
 
   package init() {}
 
-  /// A sentence for each file that nothing of counts, or that no view would look into; `directory` is where they are.
+  /// A sentence for each file or line that does not count, and for each file that no view would look into; `directory`
+  /// is where they are.
   package func warnings(about directory: String) -> [String] {
     var warnings: [String] = []
     if let packages {
       var known = PackageExtensions()
-      do throws(PackageExtensions.Fault) {
-        try known.apply(packages)
+      do throws(PackageExtensions.TooLong) {
+        warnings = try known.apply(packages).map {
+          "\(directory)/packages, line \($0) is left out: it is not +EXTENSION or -EXTENSION"
+        }
       } catch {
-        let reason =
-          switch error {
-          case .tooLong: "it has more than 1,024 lines, or 64 KiB"
-          case .line(let number): "line \(number) is not +EXTENSION or -EXTENSION"
-          }
-        warnings.append("\(directory)/packages is left out: \(reason)")
+        warnings = ["\(directory)/packages is left out: it has more than 1,024 lines, or 64 KiB"]
       }
     }
     for file in strings {

@@ -41,7 +41,7 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
       question.wantsAll = invocation.has(.everyObstacle)
       answer = try askWhy([question], other)[0]
     }
-    let text = ExplanationText(answer, mountPoint: path.mount.mountPoint)
+    let text = ExplanationText(asTyped(answer, on: path.named), mountPoint: path.mount.mountPoint)
     if invocation.has(.json) {
       console.print(answer.indentedText() + "\n")
     } else {
@@ -53,6 +53,14 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
     console.complain(asked, error.sentence)
     _ = console.finish()
     return 2
+  }
+}
+
+/// An explanation about the paths as they were typed, on the mount that they were named on.
+private func asTyped(_ answer: JSON, on named: MountedVolume) -> JSON {
+  ["path", "newPath"].reduce(answer) { answer, key in
+    guard let path = answer.nameBytes(key) else { return answer }
+    return answer.without([key, key + "Bytes"]).with(JSON.nameMembers(key, named.absolute(path)))
   }
 }
 

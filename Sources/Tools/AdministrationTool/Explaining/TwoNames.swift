@@ -30,7 +30,7 @@ private enum TypedName {
   /// As the sentence about both names shows it.
   var shown: [UInt8] {
     switch self {
-    case .onVolume(let path): ExplanationText.absolute(path.path, on: path.mount.mountPoint)
+    case .onVolume(let path): path.named.absolute(path.path)
     case .elsewhere(let path): path
     }
   }

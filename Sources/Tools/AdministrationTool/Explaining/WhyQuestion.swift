@@ -150,6 +150,13 @@ extension VolumePath {
 }
 
 extension MountedVolume {
+  /// A path from the root of the volume, as this mount shows it.
+  func absolute(_ path: [UInt8]) -> [UInt8] {
+    if path.first == slash { return path }
+    let below = ([slash] + path).dropFirst(root.count).drop { $0 == slash }
+    return ExplanationText.absolute(Array(below), on: mountPoint)
+  }
+
   /// What the asker can know of it elsewhere.
   fileprivate var words: String {
     if isOurs { return ", on another volume" }

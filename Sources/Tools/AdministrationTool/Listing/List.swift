@@ -52,6 +52,9 @@ private struct Lister {
       case .some(.stream): .stream
       default: .oneColumn
       }
+    guard options.has(.displayNames) || options.values(.languages).isEmpty else {
+      throw options.mistake("--as goes with --display")
+    }
     let showsHidden = options.has(.all) || options.has(.almostAll) || options.has(.unsorted)
     view =
       options.has(.displayNames)
@@ -70,22 +73,21 @@ private struct Lister {
     var items: [ReadItem] = []
     var directories: [(path: Word, held: SharedDescriptor)] = []
     for path in operands {
-      let named: Word
+      var (named, name) = (path, path)
       do throws(Refusal) {
-        named =
-          try view.map { (view) throws(Refusal) in
-            let real = try RealPath(path)
-            var shown = ownView(of: real, options) ?? view
-            shown.showsHidden = shown.showsHidden || view.showsHidden
-            return real.path(in: shown)
-          } ?? path
+        if let view {
+          let real = try RealPath(path)
+          var shown = ownView(of: real, options) ?? view
+          shown.showsHidden = shown.showsHidden || view.showsHidden
+          (named, name) = (real.path(in: shown), real.shownPath(typed: path, in: shown))
+        }
       } catch {
         console.complain(path, error.sentence)
         continue
       }
       do throws(Errno) {
         let held = SharedDescriptor(try open(named))
-        let item = try reader.read(held, name: path, linkTarget: true)
+        let item = try reader.read(held, name: name, linkTarget: true)
         reportUnreadable(item, path, nil)
         if item.status.kind == .directory, !options.has(.directory) {
           directories.append((path, held))

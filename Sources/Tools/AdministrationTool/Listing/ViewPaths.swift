@@ -6,7 +6,7 @@ import LinuxFiles
 import LinuxPrograms
 import TextForms
 
-/// A place on a volume, by real names.
+/// Where an item on a volume is, by real names.
 struct RealPath {
   /// Where all of the volume is mounted.
   let mountPoint: Word
@@ -20,6 +20,10 @@ struct RealPath {
     mountPoint = path.mount.mountPoint
     let walked = path.path.split(separator: slash).map { Array($0) }
     guard walked.count > 2, Array(walked[..<2]) == VolumePath.views else {
+      // A name that a view shows is no name here.
+      do throws(Errno) { _ = try Descriptor.item(atPath: typed, .held) } catch {
+        throw Refusal(error, at: typed)
+      }
       (names, view) = (walked, nil)
       return
     }
@@ -93,6 +97,28 @@ struct RealPath {
   func path(in view: ViewName) -> Word {
     let root = (VolumePath.views + [Array(view.description.utf8)]).reduce(mountPoint) { joined($0, $1) }
     return names.reduce(root) { joined($0, $1) }
+  }
+
+  /// What was typed, with the name that the view shows in place of the last one.
+  ///
+  /// Where a view cannot show the name that the item has alone, and where it leaves the item out, that is the real name:
+  /// it leads to the item in the view as well.
+  func shownPath(typed: Word, in view: ViewName) -> Word {
+    guard let real = names.last, let word = typed.split(separator: slash).last,
+      word.elementsEqual(real) || self.view != nil && !word.elementsEqual(".".utf8)
+    else { return typed }
+    // Whatever is wrong with the item, it shows where it is read.
+    let name = (try? nameAlone(in: view)) ?? real
+    return typed[..<word.startIndex] + name + typed[word.endIndex...]
+  }
+
+  /// Nil where the view shows something else by it.
+  private func nameAlone(in view: ViewName) throws(Errno) -> [UInt8]? {
+    let place = path(in: view)
+    let held = try Descriptor.item(atPath: place, .held)
+    let name = try displayName(of: held, view.languages)
+    let found = try Descriptor.item(atPath: joined(place.withoutLastName, name), .held)
+    return try found.status().isSame(as: held.status()) ? name : nil
   }
 }
 

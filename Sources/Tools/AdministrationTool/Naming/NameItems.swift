@@ -55,7 +55,8 @@ private func displayName(of path: Word, _ languages: LanguageList?) throws(Refus
   }
 }
 
-private func displayName(
+/// The name that an item has alone; the root of a volume has none: `noData`.
+func displayName(
   of held: borrowing Descriptor, _ languages: LanguageList?
 ) throws(Errno) -> [UInt8] {
   let name = try AttributeName.with(displayNameAttribute(languages)) { name throws(Errno) in

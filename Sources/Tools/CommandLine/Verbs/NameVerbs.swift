@@ -9,7 +9,7 @@ extension Option {
   package static let defaultExtension = Option(
     nil, "default-ext", "views do with the extension what they do with others")
   package static let localize = Option(
-    nil, "localize", "give the directory behind the translations its name in other languages")
+    nil, "localize", "set the names of DIR in other languages, each as TAG=TEXT: fr=Photos")
   package static let renameToLocalize = Option(
     nil, "rename", "with --localize, add .localized to the name of the directory")
 
@@ -49,7 +49,7 @@ extension Verb {
   package static let names: [Verb] = [name, kind, exclude, layoutHome, layoutVolume]
 
   package static let name = Verb(
-    "name", "print display names, and say what they are to be",
+    "name", "print display names, or change how items are shown",
     options: [
       .languages, .nameComponents, .realPath, .hideExtension, .showExtension, .defaultExtension, .localize,
       .renameToLocalize,
