@@ -85,13 +85,13 @@ extension CommandTests {
             {"path": "b.c", "marks": ["Time Machine", "robots", "nodump"]}
           ]
           varve exclude: build: is itself excluded: Time Machine, robots, nodump, CACHEDIR.TAG
-          /b.c
           ./b.c
-          /link
+          /b.c
           ./link
-          /pipe
+          /link
           ./pipe
-          varve exclude: .varve/view/fr/src: the list is for a copy of BASE/mount/src, whose names a view translates
+          /pipe
+          varve exclude: .varve/view/fr/src: the list is for a copy of 'BASE/mount/src', whose names a view translates
           6
           build: removed Time Machine, robots, nodump, CACHEDIR.TAG
           src/b.c: removed Time Machine, robots, nodump

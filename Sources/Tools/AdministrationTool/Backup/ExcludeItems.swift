@@ -149,7 +149,7 @@ private func listExcluded(_ invocation: Invocation, _ console: Console) -> Int32
   for root in invocation.operands where !Interruption.isRequested {
     // A backup is made of the ordinary tree.
     let ordinary = ordinaryPath(root)
-    if ordinary != root {
+    if ordinary != root, !console.isQuiet {
       console.note(root, "the list is for a copy of \(shown(ordinary)), whose names a view translates")
     }
     walk.go(ordinary, leaf: nil) { item in
