@@ -22,7 +22,11 @@ enum NamesDirectory {
       }
       // The same order wherever files were made in another one.
       for name in try directory.names().sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-        try take(name, in: directory, &settings, &warnings)
+        do throws(Errno) {
+          try take(name, in: directory, &settings, &warnings)
+        } catch {
+          warnings.append("\(path)/\(String(decoding: name, as: UTF8.self)) cannot be read: \(error)")
+        }
       }
     } catch {
       // Nothing there is the usual thing.
