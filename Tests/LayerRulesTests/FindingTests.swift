@@ -138,6 +138,49 @@ import Testing
     #expect(parts(disk, "d") == [0])
   }
 
+  /// The layers below the upper cannot be looked at.
+  private struct Failing: LayerAccess {
+    typealias Directory = Int
+    typealias Failure = CallFailure
+
+    let access: ToyVolume.Access
+    let isForGood: Bool
+
+    var roots: [Int] { access.roots }
+    func look(_ name: [UInt8], in part: Part<Int>) throws(CallFailure) -> Sighting<Int> {
+      guard part.layer == 0 else { throw CallFailure("EMFILE") }
+      return access.look(name, in: part)
+    }
+    func redirect(of part: Part<Int>) -> Mark<Redirect?> { access.redirect(of: part) }
+    func closing(of part: Part<Int>) -> Mark<Closing> { access.closing(of: part) }
+    func isLasting(_ failure: CallFailure) -> Bool { isForGood }
+  }
+
+  @Test(
+    "A failure below a flag concerns nobody if it comes again, and is told if it may not",
+    arguments: [true, false])
+  func failing(_ isForGood: Bool) {
+    var disk = ToyDisk(lowers: 1)
+    make(&disk, "d/e", in: 0)
+    make(&disk, "d/e", in: 1)
+    let access = Failing(access: ToyVolume.Access(disk: disk), isForGood: isForGood)
+    guard let d = disk.child("d", of: disk.upper.root), let below = disk.child("d", of: disk.layers[1].root)
+    else {
+      Issue.record("not made")
+      return
+    }
+    var walk = PartsWalk(access)
+    let (shown, hidden) = ([Part(layer: 0, d)], [Part(layer: 1, below)])
+    let found = try? walk.parts(of: Array("e".utf8), in: shown, hidden: hidden)
+    guard case .parts(let parts, hidden: _) = found else {
+      #expect(!isForGood && found == nil)
+      return
+    }
+    #expect(isForGood && parts.map(\.layer) == [0])
+    // Where nothing is hidden each failure counts.
+    #expect(throws: CallFailure.self) { try walk.parts(of: Array("e".utf8), in: shown + hidden) }
+  }
+
   @Test("A redirect that cannot be followed closes the directory to all")
   func unusable() {
     var disk = ToyDisk(lowers: 1)

@@ -63,6 +63,8 @@ struct ToyVolume {
       return .says(redirect)
     }
 
+    func isLasting(_ failure: Never) -> Bool {}
+
     func closing(of part: Part<Int>) -> Mark<Closing> {
       let inode = disk.inodes[part.directory]
       return .says(inode.markedOpaque ? .byMark : inode.flaggedOpaque ? .byFlag : .open)

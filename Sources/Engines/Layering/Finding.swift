@@ -75,6 +75,8 @@ package protocol LayerAccess<Directory, Failure> {
   func look(_ name: [UInt8], in directory: Part<Directory>) throws(Failure) -> Sighting<Directory>
   func redirect(of directory: Part<Directory>) throws(Failure) -> Mark<Redirect?>
   func closing(of directory: Part<Directory>) throws(Failure) -> Mark<Closing>
+  /// Whether a failure comes again as long as the layers are what they are.
+  func isLasting(_ failure: Failure) -> Bool
 }
 
 /// What keeps the layers below out of a directory.
@@ -125,8 +127,9 @@ package struct PartsWalk<Access: LayerAccess> {
       let isUsable = try find(name, in: shown + hidden, shown.count, known, &found)
       return isUsable || found.isHiding ? found.parts : .unusable
     } catch {
-      // What is wrong below a flag does not concern those who see nothing of it.
-      guard found.isHiding else { throw error }
+      // What is wrong below a flag for good does not concern those who see nothing of it, and would show nothing without
+      // the flag either. What is not found out today hides names that would come back.
+      guard found.isHiding, access.isLasting(error) else { throw error }
       return found.parts
     }
   }

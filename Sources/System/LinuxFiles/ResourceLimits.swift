@@ -42,7 +42,7 @@ package enum ResourceLimits {
     lv_map_large_memory(3 << 19, 1 << 20)
   }
 
-  /// Gives back to the system what is free between pieces in use; takes a millisecond for some megabytes.
+  /// Gives back to the system what is free between pieces in use.
   package static func returnFreeMemory() { lv_return_free_memory() }
 
   /// Sets the bits that every creation of this process leaves out, and answers the former ones.

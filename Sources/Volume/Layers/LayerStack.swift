@@ -165,6 +165,9 @@ struct LayerView: LayerAccess {
     try stack.redirect(of: directory.directory)
   }
 
+  /// What the daemon may not enter, and what is mounted in a lower.
+  func isLasting(_ failure: Errno) -> Bool { failure == .accessDenied || failure == .crossDevice }
+
   func closing(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Closing> {
     switch try stack.isClosedByMark(directory.directory) {
     case .says(false): break
