@@ -3,13 +3,30 @@
 import LayerRules
 import LinuxFiles
 
+extension Sighting {
+  init(_ object: Object, _ status: FileStatus) {
+    if status.isWhiteout {
+      self = .whiteout
+    } else {
+      self = status.kind == .directory ? .directory(object) : .file(object)
+    }
+  }
+}
+
 extension Sighting<FileStatus> {
-  init(_ status: FileStatus?) {
-    switch status {
-    case nil: self = .absent
-    case let status? where status.isWhiteout: self = .whiteout
-    case let status? where status.kind == .directory: self = .directory(status)
-    case let status?: self = .file(status)
+  init(_ status: FileStatus?) { self = status.map { Sighting($0, $0) } ?? .absent }
+}
+
+extension Found<FoundObject> {
+  /// The same with a descriptor that leads there.
+  static func find(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> Found<FoundObject> {
+    try find(inParts: parts.indices) { part throws(Errno) in
+      do throws(Errno) {
+        let object = try LayerDirectory(parts[part]).findHeld(name)
+        return Sighting(object, object.status)
+      } catch .noSuchFile {
+        return .absent
+      }
     }
   }
 }

@@ -96,19 +96,16 @@ extension Resolver {
   func findHeld(
     _ name: borrowing FileName, in parts: [LayerPart]
   ) throws(Errno) -> (FoundObject, [LayerPart]) {
-    for (place, part) in parts.enumerated() {
-      let found: FoundObject
-      do throws(Errno) { found = try LayerDirectory(part).findHeld(name) } catch .noSuchFile { continue }
-      if found.status.isWhiteout { break }
-      guard let stack, found.status.kind == .directory else {
-        return try successor(of: found, in: part.layer)
-      }
+    switch try Found<FoundObject>.find(name, in: parts) {
+    case .missing, .removed: throw .noSuchFile
+    case .file(let found, let place): return try successor(of: found, in: parts[place].layer)
+    case .directory(let found, let place):
+      guard let stack else { return (found, [LayerPart(layer: 0, descriptor: found.descriptor)]) }
       guard let all = try stack.parts(of: name.copy(), in: parts, known: (found.descriptor, place)) else {
         throw .inputOutput
       }
       return (found, all)
     }
-    throw .noSuchFile
   }
 
   /// What is not a directory, or the object that took its place in a layer above.
