@@ -55,7 +55,7 @@ extension Volume {
           try removeInLayers(name, from: parent, facts, found)
         } else {
           try loseName(found, name, in: parent) { () throws(Errno) in
-            try removeAlone(name, from: parent, found.directory, isDirectory: isDirectory)
+            try removeAlone(name, from: parent, facts, found, isDirectory: isDirectory)
           }
         }
         nameChanged(name, in: parent)
@@ -89,24 +89,16 @@ extension Volume {
 
   /// Where the upper alone is concerned: whiteouts that are left of others keep no directory from being empty.
   private func removeAlone(
-    _ name: borrowing FileName, from parent: Node, _ directory: LayerDirectory, isDirectory: Bool
+    _ name: borrowing FileName, from parent: Node, _ facts: Facts, _ found: FoundName, isDirectory: Bool
   ) throws(Errno) {
     do throws(Errno) {
-      return try directory.remove(name, isDirectory: isDirectory)
+      return try found.directory.remove(name, isDirectory: isDirectory)
     } catch {
       guard isDirectory, error == .notEmpty else { throw error }
-      switch try contents(ofDirectory: name, in: parent) {
-      case .whiteouts: break
-      // What was in it vanished behind the mount.
-      case .empty: return try directory.remove(name, isDirectory: true)
-      case .names: throw error
-      }
     }
-    var facts = NameFacts(upper: .directory(UpperDirectory(.pure)), lower: .nothing)
-    facts.contents = .whiteouts
-    try planRunner(name, in: directory).run(
-      try steps(RemovingPlan.directory(facts, in: ParentFacts(isUp: true, isImpure: true)))
-    ) { (_) throws(Errno) in }
+    let names = try nameFacts(name, in: parent, facts, losesDirectory: true, found: found)
+    let steps = try steps(RemovingPlan.directory(names, in: ParentFacts(isUp: true, isImpure: true)))
+    try planRunner(name, in: found.directory).run(steps) { (_) throws(Errno) in }
   }
 
   private func removeInLayers(
