@@ -102,14 +102,30 @@ final class LayeredTree: @unchecked Sendable {
 
   // MARK: Calls by path
 
+  /// Whether what was looked up stays known, as with a kernel that holds whatever leads to an open file.
+  var remembers = false {
+    didSet {
+      guard !remembers else { return }
+      forget(remembered)
+      remembered = []
+    }
+  }
+  private var remembered: [NodeID] = []
+
+  private func forget(_ nodes: [NodeID]) {
+    for node in nodes.reversed() { volume.forget(node, references: 1) }
+  }
+
   var caller: Caller {
     asRoot()
     return Caller(user: user, group: user, thread: getpid())
   }
 
-  func at<R>(_ path: String, _ body: (NodeID) throws -> R) throws -> R {
+  func at<R>(_ path: String, asDirectory: Bool = false, _ body: (NodeID) throws -> R) throws -> R {
     var (node, found) = (Volume.rootNode, [NodeID]())
-    defer { for node in found.reversed() { volume.forget(node, references: 1) } }
+    defer {
+      if remembers { remembered += found } else { forget(found) }
+    }
     var kind = FileKind.directory
     for name in path.split(separator: "/") {
       // The kernel asks for no name in anything else.
@@ -118,6 +134,7 @@ final class LayeredTree: @unchecked Sendable {
       (node, kind) = (next.node, next.attributes.kind)
       found.append(node)
     }
+    guard !asDirectory || kind == .directory else { throw Errno.notDirectory }
     return try body(node)
   }
 
@@ -136,7 +153,7 @@ final class LayeredTree: @unchecked Sendable {
     _ path: String, _ body: (NodeID, borrowing FileName) throws(Errno) -> R
   ) throws -> R {
     let parts = path.split(separator: "/")
-    return try at(parts.dropLast().joined(separator: "/")) { node in
+    return try at(parts.dropLast().joined(separator: "/"), asDirectory: true) { node in
       try FileName.with(Array((parts.last ?? "").utf8)) { name throws(Errno) in try body(node, name) }
     }
   }
@@ -223,8 +240,8 @@ final class LayeredTree: @unchecked Sendable {
 
   func rename(_ path: String, to newPath: String, _ style: RenameStyle = .replace) throws {
     let (old, new) = (path.split(separator: "/"), newPath.split(separator: "/"))
-    try at(old.dropLast().joined(separator: "/")) { parent in
-      try at(new.dropLast().joined(separator: "/")) { newParent in
+    try at(old.dropLast().joined(separator: "/"), asDirectory: true) { parent in
+      try at(new.dropLast().joined(separator: "/"), asDirectory: true) { newParent in
         try LayeredTree.rename(
           volume, Array((old.last ?? "").utf8), parent, Array((new.last ?? "").utf8), newParent, style, caller
         )
