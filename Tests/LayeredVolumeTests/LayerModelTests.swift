@@ -92,37 +92,36 @@ struct LayerModelTests {
     return one == other ? [] : ["\(one) instead of \(other)"]
   }
 
-  private static func kind(_ path: String) -> mode_t? {
+  static func kind(_ path: String) -> mode_t? {
     var found = stat()
     return lstat(path, &found) == 0 ? found.st_mode & S_IFMT : nil
   }
 
-  fileprivate enum Deed: CaseIterable {
-    case create, write, truncate, makeDirectory, symbolicLink, remove, removeDirectory, rename, noReplace
-    case exchange, link, mode
-  }
-
   private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
   /// Of each number of lowers; half of the histories have hard links in lowers, the others set and clear the flag `opaque`.
-  private static let runs = isLong ? 140 : 70
+  private static let runs = isLong ? 140 : 60
 
   @Test("Random histories", arguments: [1, 3]) func histories(lowers count: Int) async throws {
-    var (steps, done, flags) = (0, 0, 0)
+    var (steps, done, flags, held) = (0, 0, 0, LayerModelHeld.Counts())
     try await withThrowingTaskGroup(of: Tally.self) { group in
       for run in 1...LayerModelTests.runs {
         group.addTask {
           try LayerModelTests.history(
-            lowers: count, "layers \(count) \(run)", setsFlags: run.isMultiple(of: 2))
+            lowers: count, "layers \(count) \(run)", setsFlags: run.isMultiple(of: 2),
+            holds: !run.isMultiple(of: 3))
         }
       }
       for try await tally in group {
         steps += tally.steps
         done += tally.done
         flags += tally.flags
+        held += tally.held
       }
     }
-    print("\(count) lowers: \(steps) operations, \(done) done, \(flags) changes of the flag opaque")
+    print("\(count) lowers: \(steps) operations, \(done) done, \(flags) changes of the flag opaque; \(held)")
     #expect(steps >= LayerModelTests.runs * 720 && done > steps / 10 && flags > LayerModelTests.runs * 2)
+    let least = LayerModelTests.runs * 5
+    #expect(held.files > least && held.changes > least && held.listings > least, "\(held)")
   }
 
   /// In a process of its own, which has no privilege: marks and records are attributes of users.
@@ -158,14 +157,18 @@ struct LayerModelTests {
     var done = 0
     /// How often the flag `opaque` of a directory was set or cleared.
     var flags = 0
+    /// What was held open meanwhile.
+    var held = LayerModelHeld.Counts()
     /// What marks are left.
     var marks: Set<String> = []
   }
 
   /// One history.
   ///
-  /// With `setsFlags` no file of a lower has a second name: names that the flag covers would go on counting.
-  private static func history(lowers count: Int, _ seed: String, setsFlags: Bool = false) throws -> Tally {
+  /// `holds`: whether files and listings are held open meanwhile. With `setsFlags` no file of a lower has a second name: names that the flag covers would go on counting.
+  private static func history(
+    lowers count: Int, _ seed: String, setsFlags: Bool = false, holds: Bool = true
+  ) throws -> Tally {
     var dice = Dice(for: seed)
     let tree = try LayeredTree(making: { base in
       try (1...count).map { number in
@@ -179,13 +182,23 @@ struct LayerModelTests {
     try LayerModelTests.merge(tree.lowers, to: model, &seen)
     for lower in tree.lowers { try LayerModelTests.separateCovered(lower, seen) }
     let lowers = try tree.lowers.map { try plainState($0) }
-    var tally = Tally()
+    var (tally, held, numbers) = (Tally(), LayerModelHeld(), LayerModelNumbers())
     for step in 0..<1_000 {
+      if holds, dice.once(in: 3) {
+        let deed = dice.pick(LayerModelHeld.Deed.allCases)
+        let paths = (0..<5).map { _ in LayerModelTests.path(&dice) }
+        try Unexpected.saying("\(seed), step \(step), \(deed) \(paths)") {
+          try held.act(deed, tree, model, paths, &dice)
+          try held.check(tree)
+        }
+      }
       if setsFlags, dice.once(in: 40) {
+        try Unexpected.saying("\(seed), step \(step)") { try held.end(tree) }
+        numbers = LayerModelNumbers()
         if try changeFlag(tree, model, path(&dice), isSet: dice.once(in: 2)) { tally.flags += 1 }
         continue
       }
-      let deed = dice.pick(Deed.allCases)
+      let deed = dice.pick(LayerModelDeed.allCases)
       let (path, other) = (LayerModelTests.path(&dice), LayerModelTests.path(&dice))
       let word = "\(dice.below(10_000))"
       // What the kernel refuses by itself, before it asks anybody.
@@ -194,17 +207,29 @@ struct LayerModelTests {
       }
       if deed == .link, LayerModelTests.kind("\(model)/\(path)") == S_IFDIR { continue }
       tally.steps += 1
-      let expected = LayerModelTests.inPlain(deed, model, path, other, word)
-      let found = LayerModelTests.inLayers(deed, tree, path, other, word)
+      let expected = deed.inPlain(model, path, other, word)
+      let found = deed.inLayers(tree, path, other, word)
       try #require(found == expected, "step \(step): \(deed) \(path) \(other)")
-      if found == nil { tally.done += 1 }
+      if found == nil {
+        tally.done += 1
+        try Unexpected.saying("\(seed), after step \(step), \(deed) \(path) \(other)") {
+          try held.check(tree)
+        }
+      }
       if step % 25 == 0 {
+        if step % 50 == 0 { try numbers.check(tree, model) }
         let difference = try LayerModelTests.difference(tree, model)
         try #require(difference == [], "after step \(step): \(deed) \(path)")
       }
-      if dice.once(in: 100) { try tree.remount() }
+      if dice.once(in: 100) {
+        try Unexpected.saying("\(seed), step \(step)") { try held.end(tree) }
+        try tree.remount()
+      }
     }
+    try held.end(tree)
+    tally.held = held.counts
     try tree.remount()
+    try numbers.check(tree, model)
     #expect(try LayerModelTests.difference(tree, model) == [])
     #expect(try tree.lowers.map { try plainState($0) } == lowers)
     tally.marks = try marks(tree.upper)
@@ -234,77 +259,4 @@ struct LayerModelTests {
   private static func path(_ dice: inout Dice) -> String {
     (0...dice.below(3)).map { _ in dice.pick(names) }.joined(separator: "/")
   }
-
-  private static func inLayers(
-    _ deed: Deed, _ tree: LayeredTree, _ path: String, _ other: String, _ word: String
-  ) -> Errno? {
-    do {
-      switch deed {
-      case .create: try tree.create(path, word)
-      case .write, .truncate, .mode:
-        guard try [.regular, .directory].contains(tree.attributes(path).kind) else {
-          throw Errno.tooManySymbolicLinks
-        }
-        if deed == .mode {
-          try tree.change(path) { $0.mode = UInt16(word.utf8.count.isMultiple(of: 2) ? 0o700 : 0o755) }
-        }
-        guard try tree.attributes(path).kind == .regular || deed == .mode else { throw Errno.isDirectory }
-        if deed == .write { try tree.write(path, word, at: 1) }
-        if deed == .truncate { try tree.change(path) { $0.size = UInt64(word.utf8.count) } }
-      case .makeDirectory: try tree.makeDirectory(path)
-      case .symbolicLink: try tree.makeSymbolicLink(path, to: word)
-      case .remove: try tree.remove(path)
-      case .removeDirectory: try tree.removeDirectory(path)
-      case .rename: try tree.rename(path, to: other)
-      case .noReplace: try tree.rename(path, to: other, .noReplace)
-      case .exchange: try tree.rename(path, to: other, .exchange)
-      case .link: try tree.link(path, as: other)
-      }
-      return nil
-    } catch {
-      return (error as? Errno).map(plainer)
-    }
-  }
-
-  /// Walking through a file is refused by the kernel above, which says another word; nobody but root calls here.
-  private static func plainer(_ error: Errno) -> Errno {
-    [.notDirectory, .tooManySymbolicLinks, .accessDenied].contains(error) ? .noSuchFile : error
-  }
-
-  private static func inPlain(
-    _ deed: Deed, _ model: String, _ path: String, _ other: String, _ word: String
-  ) -> Errno? {
-    let (path, other) = ("\(model)/\(path)", "\(model)/\(other)")
-    func fails(_ result: CInt) -> Errno? { result < 0 ? plainer(Errno(rawValue: errno)) : nil }
-    func written(_ flags: CInt, at offset: off_t) -> Errno? {
-      let file = Glibc.open(path, flags | O_NOFOLLOW, 0o644)
-      if file < 0 { return fails(file) }
-      defer { close(file) }
-      return fails(CInt(pwrite(file, word, word.utf8.count, offset)))
-    }
-    switch deed {
-    case .create: return written(O_WRONLY | O_CREAT | O_EXCL, at: 0)
-    case .write: return written(O_WRONLY, at: 1)
-    case .truncate:
-      let file = Glibc.open(path, O_WRONLY | O_NOFOLLOW)
-      if file < 0 { return fails(file) }
-      defer { close(file) }
-      return fails(ftruncate(file, off_t(word.utf8.count)))
-    case .mode:
-      guard kind(path) != S_IFLNK else { return plainer(.tooManySymbolicLinks) }
-      return fails(chmod(path, word.utf8.count.isMultiple(of: 2) ? 0o700 : 0o755))
-    case .makeDirectory: return fails(mkdir(path, 0o755))
-    case .symbolicLink: return fails(symlink(word, path))
-    case .remove: return fails(unlink(path))
-    case .removeDirectory: return fails(rmdir(path))
-    case .rename: return fails(rename(path, other))
-    case .noReplace: return renamePlain(path, to: other, .noReplace).map(plainer)
-    case .exchange: return renamePlain(path, to: other, .exchange).map(plainer)
-    case .link: return fails(Glibc.link(path, other))
-    }
-  }
-}
-
-extension LayerModelTests.Deed {
-  fileprivate var isAboutTwo: Bool { self == .rename || self == .noReplace || self == .exchange }
 }
