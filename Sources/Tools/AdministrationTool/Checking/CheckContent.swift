@@ -265,7 +265,8 @@ private final class ContentCheck {
       allSettled = false
     }
     for finding in findings.header.sorted(by: { $0.rawValue < $1.rawValue }) {
-      report.add("header", headerSentence(finding.rawValue), item.path, finding.isDamage ? .stays : .harmless)
+      let stays = finding.isDamage || mendable.contains(finding)
+      report.add("header", headerSentence(finding.rawValue), item.path, stays ? .stays : .harmless)
     }
     for run in findings.runs {
       let range = ContentRange(
