@@ -226,7 +226,7 @@ extension CommandTests {
           varve fsck: upper: its two keybags, .varve/keybag and .varve/keybag.copy, are damaged, and no session log tells whose encrypted files are here (EBADMSG); put a copy or an export of the right one in place as .varve/keybag, or move both away if nothing was ever encrypted
           2
           varve unlock: vol: one of the two files of its keybag was missing, damaged or older, and was made anew
-          varve unlock: vol: its session log (.varve/sessions) is lost: every encrypted file counts as one that was being written when the machine crashed
+          varve unlock: vol: its session log (.varve/sessions) was lost: every encrypted file counts as one that was being written when the machine crashed, until 'varve fsck --repair --keyfile' on the unmounted volume has looked at it
           text
 
           """)

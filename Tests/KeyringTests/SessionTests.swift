@@ -145,6 +145,25 @@ import Testing
     }
   }
 
+  @Test("That its log was lost is told once, and what was written before stays in doubt") func lostOnce()
+    throws
+  {
+    let vault = try opened()
+    let session = try vault.keyring.sessions.begin(now: now)
+    try vault.keyring.sessions.end()
+    try vault.write("sessions", nil)
+    #expect(try restarted(vault) == Keyring.Unlocking(lostSessions: true))
+    #expect(try restarted(vault) == Keyring.Unlocking())
+    #expect(!vault.keyring.sessions.hasEnded(session) && vault.keyring.sessions.listed == 0)
+    let next = try vault.keyring.sessions.begin()
+    try vault.keyring.sessions.end()
+    #expect(try restarted(vault) == Keyring.Unlocking())
+    #expect(!vault.keyring.sessions.hasEnded(session) && vault.keyring.sessions.hasEnded(next))
+    // As a repair does when it has looked at every file.
+    try vault.keyring.sessions.endAll()
+    #expect(vault.keyring.sessions.hasEnded(session))
+  }
+
   @Test("No bit of a log can be changed") func everyBit() throws {
     let vault = try opened()
     for _ in 0..<3 {
