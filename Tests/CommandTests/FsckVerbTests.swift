@@ -34,7 +34,7 @@ extension CommandTests {
           {"items": [], "checked": 3, "findings": 0, "repaired": 0, "notes": 0, "failed": 0}
           0
           0
-          varve fsck: upper/d: is not the upper directory of a Varve volume
+          varve fsck: upper/d: is inside a volume; name its upper directory, 'BASE/upper'
           2
           varve fsck: upper: the volume is mounted; unmount it first
           2
@@ -57,6 +57,7 @@ extension CommandTests {
         prints: """
           BASE/upper/d/short: header: the header and its copy are not alike; --keyfile tells which one is right
           1
+          varve fsck: 'varve fsck --repair --keyfile' mends 1 of these
           BASE/upper/d/long: content: bytes 36864-40959: damaged
           BASE/upper/d/short: header: the header is damaged; its copy is whole
           BASE/upper/d/long: content: bytes 36864-40959: damaged
@@ -82,6 +83,7 @@ extension CommandTests {
           cat vol/d/short; echo secret >vol/d/empty; grep -c secret upper/d/empty; varve umount vol
           """,
         prints: """
+          varve fsck: 'varve fsck --repair --keyfile' mends 5 of these
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike
           BASE/upper/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files beside it are
           BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so

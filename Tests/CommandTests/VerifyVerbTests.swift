@@ -124,6 +124,7 @@ extension CommandTests {
           0
           text
           BASE/upper/d/short: header: the header and its copy are not alike, as a crash leaves them; both can be read, and nothing is lost
+          varve fsck: 'varve fsck --repair --keyfile' mends 1 of these
           1
           BASE/upper/d/short: header: the header and its copy are not alike, as a crash leaves them; both can be read, and nothing is lost; repaired
           0
