@@ -59,5 +59,34 @@ extension CommandTests {
 
           """)
     }
+
+    @Test("An empty directory that lost its class is named where the one around it has a class") func empty()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.volume + """
+          varve mount -o keyfile=raw upper vol; mkdir -p vol/d/bare/inner vol/d/none vol/other/bare
+          varve protect -q none vol/d/none; varve umount vol
+          cp -r upper copy; chmod 700 copy/.varve; : >copy/d/bare/empty; setfattr -x trusted.varve.m upper/d/bare
+          varve fsck upper; echo $?; varve fsck -q upper; varve fsck --repair --keyfile raw copy | grep class:
+          varve fsck copy; echo $?; varve mount -o keyfile=raw copy vol; varve protect -q complete vol/d/bare vol/d/none vol/d/bare/inner
+          varve umount vol; varve fsck copy; echo $?
+          """,
+        prints: """
+          BASE/upper/d/bare: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          0
+          BASE/copy/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/copy/d/bare: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          BASE/copy/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          BASE/copy/d/bare: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          BASE/copy/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          0
+          0
+
+          """)
+    }
   }
 }

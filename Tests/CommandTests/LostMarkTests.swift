@@ -130,10 +130,13 @@ extension CommandTests {
           varve verify: vol/d/moved: is without a class although all its files are encrypted: new files are not; 'varve protect CLASS DIR' gives it one
           0
           BASE/upper/d/moved: class: all its files are complete, and new ones would not be encrypted
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
           varve fsck: 'varve fsck --repair' mends 1 of these
           1
           BASE/upper/d/moved: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
           0
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
           0
           complete .
           none plain

@@ -150,7 +150,10 @@ private final class ContentCheck {
       walk.go(path, leaf: nil) { item in
         guard !item.status.isSame(as: bookkeeping) else { return .past }
         if item.depth > 0, item.status.isMountRoot { allSettled = false }
-        guard item.status.kind == .regular else { return .into }
+        guard item.status.kind == .regular else {
+          addDirectory(item)
+          return .into
+        }
         report.checked += 1
         do throws(Refusal) {
           try check(item, isDoubted: !files.isEmpty)
@@ -160,7 +163,7 @@ private final class ContentCheck {
         return .into
       }
     }
-    if files.isEmpty { giveClassesBack() }
+    if files.isEmpty { tellBareDirectories(besides: giveClassesBack()) }
     if !repairs {
       report.tellRemedy("varve fsck --repair\(hasKey || keybag == .differing ? " --keyfile" : "")")
     }
@@ -295,7 +298,28 @@ private final class ContentCheck {
     try attempt(content.verify(file, isDoubted: isDoubted) { Interruption.isRequested })
   }
 
-  private func giveClassesBack() {
+  private func addDirectory(_ item: VisitedItem) {
+    guard item.status.kind == .directory, item.depth > 0, volume != nil else { return }
+    // What is wrong with a record is told by `varve check`.
+    if let hasNone = try? records.record(of: item) == nil, hasNone { classes.addBare(item) }
+  }
+
+  /// Of directories without a record that hold nothing which would tell their class.
+  private func tellBareDirectories(besides lost: [Word: StaticSector.ProtectionClass]) {
+    for directory in classes.bare where lost[directory] == nil && !Interruption.isRequested {
+      guard let end = directory.lastIndex(of: slash) else { continue }
+      let above = Word(directory[..<end])
+      guard let protection = (try? records.protectionClass(of: above)) ?? lost[above] else { continue }
+      report.add(
+        "class",
+        "has none, and the directory that it is in is \(protection.word): new files are not encrypted; 'varve protect' gives "
+          + "it one", directory, .harmless)
+    }
+  }
+
+  /// Answers which were lost.
+  private func giveClassesBack() -> [Word: StaticSector.ProtectionClass] {
+    var given: [Word: StaticSector.ProtectionClass] = [:]
     for lost in classes.lost where !Interruption.isRequested {
       do throws(Refusal) {
         // One without a file of its own has lost its class only if it has lost all that it said.
@@ -303,6 +327,7 @@ private final class ContentCheck {
         guard try lost.holdsFiles ? records.needsClass(directory) : records.hasNone(directory) else {
           continue
         }
+        given[directory] = lost.protection
         if repairs { try records.giveClass(directory, lost.protection) }
         report.add(
           "class",
@@ -313,6 +338,7 @@ private final class ContentCheck {
         console.complain(lost.directory, error.sentence)
       }
     }
+    return given
   }
 
   /// Of a file without bytes, which has lost it with all that it said.

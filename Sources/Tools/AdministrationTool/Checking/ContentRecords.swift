@@ -44,6 +44,13 @@ struct ContentRecords {
     try record(hold(directory)).map { $0.protectionClass == .none } ?? true
   }
 
+  /// Nil for none.
+  func protectionClass(of directory: Word) throws(Refusal) -> StaticSector.ProtectionClass? {
+    try record(hold(directory)).flatMap {
+      StaticSector.ProtectionClass(rawValue: $0.protectionClass.rawValue)
+    }
+  }
+
   func hasNone(_ directory: Word) throws(Refusal) -> Bool { try record(hold(directory)) == nil }
 
   func giveClass(_ directory: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
