@@ -134,7 +134,6 @@ package final class Volume: Sendable {
       namespace: directory.namespace,
       // Read-only there is no lock: another mount may be about to write the first record.
       records: RecordsExist(directory.recordsExist || !directory.isLocked) {
-        if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
       },
       memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes),

@@ -287,14 +287,14 @@ extension CommandTests {
       throws
     {
       let desk = try damaged(
-        "sed -i 's/^compat = 1/compat = 0/' $UP/.varve/volume; flip $M $UP/d/listed 1 02")
+        "sed -i '/^crc/d; s/^compat = 1/compat = 0/' $UP/.varve/volume; flip $M $UP/d/listed 1 02")
       defer { desk.volume.remove() }
       try expect(
         desk,
         """
         varve check $UP; echo $?; varve check --repair -y $UP > /dev/null; echo $?
         varve check $UP; sed -n 's/^compat/&/p' $UP/.varve/volume
-        sed -i 's/^incompat = 0/incompat = 8/' $UP/.varve/volume; varve check $UP; echo $?
+        sed -i '/^crc/d; s/^incompat = 0/incompat = 8/' $UP/.varve/volume; varve check $UP; echo $?
         """,
         prints: """
           BASE/upper/d/listed: newer: the record of flags and owner is of version 2, which needs a newer varve
@@ -347,7 +347,7 @@ extension CommandTests {
         """
         cp '\(Program.built("varve"))' $BASE/varve; chmod 755 $BASE/varve
         cd $BASE; mkdir own own/.varve; echo text > own/f; ln -s f own/link
-        sed 's/^xattr = trusted/xattr = user/' $UP/.varve/volume > own/.varve/volume
+        sed '/^crc/d; s/^xattr = trusted/xattr = user/' $UP/.varve/volume > own/.varve/volume
         put user.varve.m own/f "$(bytes $M $UP/d/locked)"; chmod 700 own/.varve; chown -R 7001:7001 own
         ann() { setpriv --reuid 7001 --regid 7001 --clear-groups $BASE/varve "$@"; }
         ann check own; echo $?; flip user.varve.m own/f 8 00

@@ -34,7 +34,7 @@ extension CommandTests {
           {"items": [], "checked": 3, "findings": 0, "repaired": 0, "notes": 0, "failed": 0}
           0
           0
-          varve fsck: upper/d: is not the upper directory of a Varve volume
+          varve fsck: upper/d: is inside a volume; name its upper directory, 'BASE/upper'
           2
           varve fsck: upper: the volume is mounted; unmount it first
           2
@@ -57,6 +57,7 @@ extension CommandTests {
         prints: """
           BASE/upper/d/short: header: the header and its copy are not alike; --keyfile tells which one is right
           1
+          varve fsck: 'varve fsck --repair --keyfile' mends 1 of these
           BASE/upper/d/long: content: bytes 36864-40959: damaged
           BASE/upper/d/short: header: the header is damaged; its copy is whole
           BASE/upper/d/long: content: bytes 36864-40959: damaged
@@ -82,6 +83,7 @@ extension CommandTests {
           cat vol/d/short; echo secret >vol/d/empty; grep -c secret upper/d/empty; varve umount vol
           """,
         prints: """
+          varve fsck: 'varve fsck --repair --keyfile' mends 5 of these
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike
           BASE/upper/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files beside it are
           BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so
@@ -226,7 +228,7 @@ extension CommandTests {
           varve fsck: upper: its two keybags, .varve/keybag and .varve/keybag.copy, are damaged, and no session log tells whose encrypted files are here (EBADMSG); put a copy or an export of the right one in place as .varve/keybag, or move both away if nothing was ever encrypted
           2
           varve unlock: vol: one of the two files of its keybag was missing, damaged or older, and was made anew
-          varve unlock: vol: its session log (.varve/sessions) is lost: every encrypted file counts as one that was being written when the machine crashed
+          varve unlock: vol: its session log (.varve/sessions) was lost: every encrypted file counts as one that was being written when the machine crashed, until 'varve fsck --repair --keyfile' on the unmounted volume has looked at it
           text
 
           """)

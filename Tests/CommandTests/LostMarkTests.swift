@@ -45,6 +45,7 @@ extension CommandTests {
           """,
         prints: """
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
+          varve fsck: 'varve fsck --repair' mends 1 of these
           1
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
           0
@@ -88,9 +89,11 @@ extension CommandTests {
         varve mount -o keyfile=raw copy vol; echo secret >vol/d/empty; varve umount vol; grep -c secret copy/d/empty
         """,
         prints: """
+          varve fsck: 'varve fsck --repair' mends 1 of these
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
           0
+          varve fsck: 'varve fsck --repair' mends 4 of these
           BASE/copy/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files below its directory are
           BASE/copy/d/s/one: marker: is encrypted (complete), and its record does not say so
           BASE/copy/d/s: class: all its files are complete, and new ones would not be encrypted
@@ -127,9 +130,13 @@ extension CommandTests {
           varve verify: vol/d/moved: is without a class although all its files are encrypted: new files are not; 'varve protect CLASS DIR' gives it one
           0
           BASE/upper/d/moved: class: all its files are complete, and new ones would not be encrypted
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
+          varve fsck: 'varve fsck --repair' mends 1 of these
           1
           BASE/upper/d/moved: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
           0
+          BASE/upper/d/none: class: has none, and the directory that it is in is complete: new files are not encrypted; 'varve protect' gives it one
           0
           complete .
           none plain

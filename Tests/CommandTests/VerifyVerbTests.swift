@@ -107,6 +107,33 @@ extension CommandTests {
           """)
     }
 
+    @Test("A header and its copy that a crash left not alike are no damage, and a repair makes them alike")
+    func unlike() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        VerifyVerbTests.volume + """
+          varve umount vol; chmod u+w upper/.varve/keybag; flip short 712; varve mount upper vol
+          varve unlock vol raw 2>/dev/null; varve verify vol/d/short; echo $?; cat vol/d/short
+          varve umount vol; varve fsck --keyfile raw upper; echo $?; varve fsck --repair --keyfile raw upper; echo $?
+          varve mount upper vol; varve unlock vol raw; varve verify vol/d/short; echo $?; varve umount vol
+          """,
+        prints: """
+          vol/d/short: the header and its copy are not alike, as a crash leaves them; both can be read, and nothing is lost; 'varve fsck --repair --keyfile' on the unmounted volume makes them alike
+          1 encrypted file, 1 block: no damage
+          0
+          text
+          BASE/upper/d/short: header: the header and its copy are not alike, as a crash leaves them; both can be read, and nothing is lost
+          varve fsck: 'varve fsck --repair --keyfile' mends 1 of these
+          1
+          BASE/upper/d/short: header: the header and its copy are not alike, as a crash leaves them; both can be read, and nothing is lost; repaired
+          0
+          1 encrypted file, 1 block: no damage
+          0
+
+          """)
+    }
+
     @Test("A daemon that dies is complained about once") func deadDaemon() throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }

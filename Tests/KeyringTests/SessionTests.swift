@@ -4,6 +4,7 @@ import Ciphers
 import LinuxFiles
 import Randomness
 import SealedFormat
+import Synchronization
 import Testing
 
 @testable import LayeredVolume
@@ -144,6 +145,25 @@ import Testing
     }
   }
 
+  @Test("That its log was lost is told once, and what was written before stays in doubt") func lostOnce()
+    throws
+  {
+    let vault = try opened()
+    let session = try vault.keyring.sessions.begin(now: now)
+    try vault.keyring.sessions.end()
+    try vault.write("sessions", nil)
+    #expect(try restarted(vault) == Keyring.Unlocking(lostSessions: true))
+    #expect(try restarted(vault) == Keyring.Unlocking())
+    #expect(!vault.keyring.sessions.hasEnded(session) && vault.keyring.sessions.listed == 0)
+    let next = try vault.keyring.sessions.begin()
+    try vault.keyring.sessions.end()
+    #expect(try restarted(vault) == Keyring.Unlocking())
+    #expect(!vault.keyring.sessions.hasEnded(session) && vault.keyring.sessions.hasEnded(next))
+    // As a repair does when it has looked at every file.
+    try vault.keyring.sessions.endAll()
+    #expect(vault.keyring.sessions.hasEnded(session))
+  }
+
   @Test("No bit of a log can be changed") func everyBit() throws {
     let vault = try opened()
     for _ in 0..<3 {
@@ -199,5 +219,30 @@ import Testing
     for thread in threads { thread.join() }
     #expect(!bad.isSet)
     #expect(vault.read("sessions")?.count == 48 + 8 + 32)
+  }
+
+  @Test(
+    "The log is the daemon's own, also where a thread begins a session that acts as the owner of a file",
+    .enabled(if: CurrentProcess.isRoot, "needs root"))
+  func owner() throws {
+    let vault = try opened()
+    let sessions = vault.keyring.sessions
+    let file = SharedDescriptor(try Descriptor.directory(atPath: "\(vault.path)/.varve"))
+    let made = Mutex<[UInt32]>([])
+    let thread = try PlainThread {
+      do {
+        try ThreadIdentity.keepCapabilities()
+        try ThreadIdentity.become(user: 1001, group: 1002)
+        _ = try sessions.begin()
+        let log = try file.descriptor.status(of: try FileName("sessions"))
+        // The thread goes on as who it was.
+        let next = try file.descriptor.createFile(try FileName("next"), mode: 0o600).status()
+        made.withLock { $0 = [log.user, log.group, next.user, next.group] }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    thread.join()
+    #expect(made.withLock { $0 } == [0, 0, 1001, 1002])
   }
 }

@@ -17,6 +17,11 @@ extension Tree {
     try StoredKeys.storeKeybag(in: path)
   }
 
+  /// The session log of the vectors, which lists session 5: no unlock replaces it by one of its own time.
+  func storeSessionLog() throws {
+    try Data(StoredKeys.sessions).write(to: URL(fileURLWithPath: "\(path)/.varve/sessions"))
+  }
+
   /// Opens all classes with the keyfile of the vectors.
   func unlock() throws {
     _ = try volume().unlock(with: StoredKeys.secret())

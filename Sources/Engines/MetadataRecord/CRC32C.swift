@@ -26,6 +26,12 @@ package struct CRC32C: Hashable, Sendable {
     return sum.value
   }
 
+  /// The checksum in eight hexadecimal digits, as stored texts have it.
+  package static func digits(of bytes: Span<UInt8>) -> String {
+    let digits = String(of(bytes), radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
   // swift-format-ignore
   /// What eight shifts through the reversed polynomial 0x82F63B78 make of each value of a byte.
   ///

@@ -37,21 +37,15 @@ package enum TwinText {
 
   private static func sealed(_ head: String, _ value: String) -> [UInt8] {
     let body = Array((value.hasSuffix("\n") || value.isEmpty ? value : value + "\n").utf8)
-    return Array("\(head) \(checksum(body))\n".utf8) + body
+    return Array("\(head) \(CRC32C.digits(of: body.span))\n".utf8) + body
   }
 
   /// What stands behind the first line, if that line is right about it.
   private static func value(of bytes: [UInt8], _ head: String) -> String? {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
     let body = Array(bytes[(end + 1)...])
-    guard bytes[..<end].elementsEqual("\(head) \(checksum(body))".utf8) else { return nil }
+    guard bytes[..<end].elementsEqual("\(head) \(CRC32C.digits(of: body.span))".utf8) else { return nil }
     guard let text = String(validating: body, as: UTF8.self) else { return nil }
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
-  }
-
-  /// Eight digits.
-  private static func checksum(_ bytes: [UInt8]) -> String {
-    let digits = String(CRC32C.of(bytes.span), radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
   }
 }

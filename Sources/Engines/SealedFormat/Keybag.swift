@@ -158,7 +158,7 @@ package struct Keybag: Hashable, Sendable {
 
 /// Why a keyfile did not unlock a volume.
 package enum UnlockFailure: Hashable, Sendable {
-  /// EKEYREJECTED. The copy of the keybag is not tried.
+  /// EKEYREJECTED, unless the copy opens and shows that the keybag is damaged.
   case wrongKey
   /// EBADMSG, or the keybag is missing: the copy is tried.
   case damaged

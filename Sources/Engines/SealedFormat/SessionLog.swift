@@ -27,6 +27,12 @@ package struct SessionLog: Hashable, Sendable {
     listed = []
   }
 
+  /// The log that takes the place of one that is lost, in milliseconds since 1970: what is there by then stays in doubt.
+  package init(lostIn volume: Bytes16, before now: UInt64) {
+    self.init(lostIn: volume)
+    (last, bar) = (now, now)
+  }
+
   package func hasEnded(_ session: UInt64) -> Bool {
     session > bar && session <= last && !listed.contains(session)
   }

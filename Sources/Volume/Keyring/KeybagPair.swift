@@ -151,6 +151,8 @@ struct KeybagPair {
   }
 
   /// Opens the one that counts, or the other if that is missing or damaged, and says which was believed.
+  ///
+  /// No slot for the keyfile may be damage, too: the key that the other one holds tells whether it is.
   func open(
     with secret: borrowing HandedSecret, _ aead: inout Aead, from place: inout Place
   ) throws(KeyFailure) -> OpenKeybag {
@@ -163,22 +165,38 @@ struct KeybagPair {
       return try open(place, with: secret, &aead)
     } catch {
       switch error {
-      case .noKeybag, .damaged, .keybagOfAnother: failure = error
+      case .noKeybag, .damaged, .keybagOfAnother, .wrongKey: failure = error
       default: throw error
       }
     }
     place = place.other
     do throws(KeyFailure) {
-      return try open(place, with: secret, &aead)
+      let opened = try open(place, with: secret, &aead)
+      // One that is sound knows who has a slot: who was removed does not come back by the other.
+      if failure == .wrongKey, try isGenuine(place.other, opened) { throw .wrongKey }
+      return opened
     } catch {
-      // Which of the two refusals says more.
-      switch (failure, error) {
-      case (.damaged, .noKeybag), (.damaged, .keybagOfAnother), (.damaged(.slot), .wrongKey),
-        (.keybagOfAnother, .noKeybag):
-        throw failure
-      default: throw error
-      }
+      throw KeybagPair.weight(of: failure) > KeybagPair.weight(of: error) ? failure : error
     }
+  }
+
+  /// Which of two refusals says more.
+  private static func weight(of failure: KeyFailure) -> Int {
+    switch failure {
+    case .noKeybag: 0
+    case .damaged(.format): 1
+    case .keybagOfAnother: 2
+    case .damaged(.slot): 5
+    case .damaged: 3
+    case .wrongKey: 4
+    // What is wrong with the machine says nothing about either.
+    default: 6
+    }
+  }
+
+  private func isGenuine(_ place: Place, _ opened: borrowing OpenKeybag) throws(KeyFailure) -> Bool {
+    guard case .bytes(let bytes) = found(at: place) else { return false }
+    return try opened.isGenuine(bytes)
   }
 
   /// Whether it opens, or would with another keyfile.

@@ -76,12 +76,19 @@ package final class Sessions: Sendable {
 
   /// Keeps the key until the mount ends, for sessions that begin and end while the volume is locked, and reads the log.
   ///
+  /// In the place of one that is lost a mount for writing puts another, by which no session before has ended: so the loss is
+  /// told once, and every file that is there stays in doubt until a repair has looked at it.
+  ///
   /// - Returns: whether the log is missing or cannot be believed.
-  func use(_ key: consuming Key, of volume: Bytes16) throws(KeyFailure) -> Bool {
+  func use(
+    _ key: consuming Key, of volume: Bytes16, now: Timestamp = Clock.realtime
+  ) throws(KeyFailure) -> Bool {
     // From its first session on this mount knows better than the disk.
     guard state.withLock({ !$0.hasBegun }) else { return false }
     let found = try file.read(of: volume, with: key)
-    let log = found ?? SessionLog(lostIn: volume)
+    let log = found ?? SessionLog(lostIn: volume, before: Sessions.milliseconds(now))
+    // Where it cannot be written the next unlock tells of the loss again.
+    if found == nil { try? file.write(log, with: key) }
     state.withLock { $0.log = log }
     var fresh = Secret(key: consume key)
     secret.withLock { swap(&$0, &fresh) }

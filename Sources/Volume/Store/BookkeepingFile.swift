@@ -53,6 +53,21 @@ struct BookkeepingFile: Sendable {
 
   /// Puts new content in its place, and waits until the disk has it.
   func replace(with bytes: [UInt8], in directory: SharedDescriptor) throws(Errno) {
+    try BookkeepingFile.asDaemon { () throws(Errno) in try write(bytes, in: directory) }
+  }
+
+  /// What is made here is the daemon's, also on a thread that acts as the owner of a file, which it then does again.
+  private static func asDaemon(_ body: () throws(Errno) -> Void) throws(Errno) {
+    guard CurrentProcess.isRoot,
+      let acting = ProcessCredentials.credentials(ofThread: PlainThread.currentIdentifier),
+      acting.fsUser != 0 || acting.fsGroup != 0
+    else { return try body() }
+    try ThreadIdentity.become(user: 0, group: 0)
+    defer { try? ThreadIdentity.become(user: acting.fsUser, group: acting.fsGroup) }
+    try body()
+  }
+
+  private func write(_ bytes: [UInt8], in directory: SharedDescriptor) throws(Errno) {
     let temporary = try FileName(self.temporary)
     do throws(Errno) {
       try directory.descriptor.removeFile(temporary)

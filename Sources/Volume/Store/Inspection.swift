@@ -204,9 +204,16 @@ package final class VolumeInspection: Sendable {
     try requireLock()
     // What cannot be read of it is left out.
     let text = try VolumeDirectory.storedHeader(in: directory) ?? []
-    let header =
+    var header =
       (try? VolumeHeader(parsing: text)) ?? VolumeHeader.salvaged(from: text, recordsIn: namespace)
+    if holdsKeybag { header = header.withProtectedContent }
     try VolumeDirectory.store(header.withRecords, in: directory)
+  }
+
+  /// Whether versions that know no keys have to be kept out.
+  private var holdsKeybag: Bool {
+    let names: [StaticString] = ["keybag", "keybag.copy"]
+    return names.contains { (try? directory.descriptor.status(of: FileName($0))) != nil }
   }
 
   /// Writes into a sound volume file that no item has a record, so that no first look at an item asks for one.

@@ -330,6 +330,10 @@ final class VolumeDirectory: Sendable {
     }
     let header = try VolumeHeader(parsing: text)
     try header.checkFeatures(readOnly: readOnly)
+    if !readOnly, !VolumeHeader.hasChecksum(text), header.text.count <= VolumeHeader.longest {
+      // Where there is no room for it, it is mounted as earlier versions mount it.
+      try? store(header, in: directory)
+    }
     return header
   }
 

@@ -2,13 +2,16 @@
 
 import LayerRules
 import LinuxFiles
+import RecordFormat
 
-/// Text of the form `key = value`, with a first line that names the format.
+/// Text of the form `key = value`, with a first line that names the format and a second one with a checksum.
 ///
 /// Unknown keys are kept.
 struct VolumeHeader: Sendable, Equatable {
   static let longest = 65_536
   private static let firstLine = "varve-volume 1"
+  /// Its checksum counts on the second line alone: earlier versions write lines they do not know behind the others.
+  private static let sumKey = "crc"
 
   var uuid: String
   var created: String
@@ -94,13 +97,26 @@ struct VolumeHeader: Sendable, Equatable {
   var text: [UInt8] {
     let lines =
       [
-        VolumeHeader.firstLine, "uuid = \(uuid)", "created = \(created)", "xattr = \(namespace.rawValue)",
+        "uuid = \(uuid)", "created = \(created)", "xattr = \(namespace.rawValue)",
         "incompat = \(String(incompatible, radix: 16))",
         "ro_compat = \(String(readOnlyCompatible, radix: 16))",
         "compat = \(String(compatible, radix: 16))",
       ] + (lowers.map { ["lower = \($0)"] } ?? []) + (root.map { ["root = \($0.text)"] } ?? [])
       + fileSystems.entries.map { "\($0.key) = \($0.value)" } + unknown
-    return Array((lines.joined(separator: "\n") + "\n").utf8)
+    let body = Array((lines.joined(separator: "\n") + "\n").utf8)
+    return VolumeHeader.sumStart + Array("\(CRC32C.digits(of: body.span))\n".utf8) + body
+  }
+
+  private static let sumStart = Array("\(firstLine)\n\(sumKey) = ".utf8)
+
+  /// Whether a stored file has a checksum; those of earlier versions have none.
+  static func hasChecksum(_ bytes: [UInt8]) -> Bool { bytes.starts(with: sumStart) }
+
+  private static func isRight(_ bytes: [UInt8]) -> Bool {
+    guard hasChecksum(bytes) else { return true }
+    let rest = bytes[sumStart.count...]
+    guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return false }
+    return rest[..<end].elementsEqual(CRC32C.digits(of: bytes.span.extracting((end + 1)...)).utf8)
   }
 
   init(parsing bytes: [UInt8]) throws(VolumeFailure) {
@@ -115,6 +131,10 @@ struct VolumeHeader: Sendable, Equatable {
       throw VolumeFailure(
         "the volume file begins with '\(VolumeHeader.shown(lines.first ?? ""))', this version reads '\(VolumeHeader.firstLine)'"
       )
+    }
+    guard VolumeHeader.isRight(bytes) else {
+      throw VolumeFailure(
+        "the volume file is damaged: its checksum does not fit", remedy: VolumeHeader.remedy)
     }
     lines.removeFirst()
     self.init(uuid: "", created: "", namespace: .trusted)
@@ -131,6 +151,7 @@ struct VolumeHeader: Sendable, Equatable {
 
   /// What can still be read of a damaged file: without its layers what was removed would be there again.
   static func salvaged(from bytes: [UInt8], recordsIn namespace: MetadataStore.Namespace) -> VolumeHeader {
+    if let whole = corrected(bytes) { return whole }
     var header = fresh(recordsIn: namespace)
     for line in String(decoding: bytes.prefix(longest), as: UTF8.self).split(separator: "\n") {
       var next = header
@@ -139,6 +160,19 @@ struct VolumeHeader: Sendable, Equatable {
     header.namespace = namespace
     if header.namesLayers { header.readOnlyCompatible |= layeredBit }
     return header
+  }
+
+  /// A file of which one bit is flipped, with that bit as it was: a salvaged one may lack a line.
+  private static func corrected(_ bytes: [UInt8]) -> VolumeHeader? {
+    // Each bit takes a checksum of the whole: a third of a second for so many bytes.
+    guard bytes.count <= 4096, hasChecksum(bytes) else { return nil }
+    var bytes = bytes
+    for bit in sumStart.count * 8..<bytes.count * 8 {
+      bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+      if isRight(bytes), let header = try? VolumeHeader(parsing: bytes) { return header }
+      bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+    }
+    return nil
   }
 
   private var namesLayers: Bool { lowers != nil || root != nil || !fileSystems.entries.isEmpty }
@@ -175,6 +209,7 @@ struct VolumeHeader: Sendable, Equatable {
     case let key where key.hasPrefix(FileSystemEntry.keyPrefix):
       guard let entry = FileSystemEntry(key: key, value: parts[1]) else { throw unreadable }
       fileSystems = FileSystemTable(fileSystems.entries + [entry])
+    case VolumeHeader.sumKey: break
     default: unknown.append(line)
     }
     return parts[0]

@@ -1,6 +1,5 @@
 // `varve fsck`: goes through the encrypted files of a volume that nobody has mounted.
 
-import AccessControl
 import Arguments
 import Ciphers
 import LayeredVolume
@@ -64,7 +63,9 @@ private final class ContentCheck {
       throw Refusal(
         isMounted
           ? "is on a mounted volume; unmount it, and name its upper directory"
-          : "is not the upper directory of a Varve volume")
+          : found.upper.map { "is inside a volume; name its upper directory, \(shown($0.path))" }
+            ?? "has no .varve, so it is not the upper directory of a volume; where that was lost, mount it, give an export of its "
+            + "keybag to 'varve unlock --keybag', and unmount it before this")
     }
     self.upper = upper
     do {
@@ -115,19 +116,21 @@ private final class ContentCheck {
     }
     hasKey = true
     if let sentence = keybagSentence(keybag) {
-      report.add("keybag", sentence, keybagPath, outcome.healed ? .repaired : .stays)
+      report.add("keybag", sentence, keybagPath, outcome.healed ? .repaired : .mendable)
     }
     if outcome.lostSessions {
       report.add(
         "sessions", "the session log is missing or damaged: every file may have been left by a crash",
-        joined(upper.path, Array(".varve/sessions".utf8)), repairs ? .repaired : .stays)
+        joined(upper.path, Array(".varve/sessions".utf8)), repairs ? .repaired : .mendable)
     }
   }
 
   private var keybagPath: Word { joined(upper.path, Array(".varve/keybag".utf8)) }
 
   func run(_ files: [Word]) throws(Refusal) {
-    if !hasKey, let sentence = keybagSentence(keybag) { report.add("keybag", sentence, keybagPath) }
+    if !hasKey, let sentence = keybagSentence(keybag) {
+      report.add("keybag", sentence, keybagPath, keybag == .differing ? .mendable : .stays)
+    }
     for name in try attempt(inspection.interruptedReplacements()) {
       allSettled = false
       report.add(
@@ -147,7 +150,10 @@ private final class ContentCheck {
       walk.go(path, leaf: nil) { item in
         guard !item.status.isSame(as: bookkeeping) else { return .past }
         if item.depth > 0, item.status.isMountRoot { allSettled = false }
-        guard item.status.kind == .regular else { return .into }
+        guard item.status.kind == .regular else {
+          addDirectory(item)
+          return .into
+        }
         report.checked += 1
         do throws(Refusal) {
           try check(item, isDoubted: !files.isEmpty)
@@ -157,7 +163,10 @@ private final class ContentCheck {
         return .into
       }
     }
-    if files.isEmpty { giveClassesBack() }
+    if files.isEmpty { tellBareDirectories(besides: giveClassesBack()) }
+    if !repairs {
+      report.tellRemedy("varve fsck --repair\(hasKey || keybag == .differing ? " --keyfile" : "")")
+    }
     guard repairs, hasKey else { return }
     let isWhole = files.isEmpty && allSettled && console.failures == 0 && !Interruption.isRequested
     try ofVolume { () throws(KeyFailure) in try content.finish(isWhole: isWhole) }
@@ -199,7 +208,7 @@ private final class ContentCheck {
         ? "its record has another class than its header, \(head.protectionClass.word)"
         : lostMarkSentence(head.protectionClass.word)
       if repairs { try records.mark(item, head.protectionClass) }
-      report.add("marker", sentence, item.path, repairs ? .repaired : .stays)
+      report.add("marker", sentence, item.path, repairs ? .repaired : .mendable)
     }
     guard hasKey else { return checkForm(item, start) }
     try verify(item, file, isDoubted: isDoubted)
@@ -265,7 +274,10 @@ private final class ContentCheck {
       allSettled = false
     }
     for finding in findings.header.sorted(by: { $0.rawValue < $1.rawValue }) {
-      report.add("header", headerSentence(finding.rawValue), item.path, finding.isDamage ? .stays : .harmless)
+      let canBeMended = mayChange && mendable.contains(finding)
+      report.add(
+        "header", headerSentence(finding.rawValue), item.path,
+        canBeMended ? .mendable : finding.isDamage ? .stays : .harmless)
     }
     for run in findings.runs {
       let range = ContentRange(
@@ -286,7 +298,28 @@ private final class ContentCheck {
     try attempt(content.verify(file, isDoubted: isDoubted) { Interruption.isRequested })
   }
 
-  private func giveClassesBack() {
+  private func addDirectory(_ item: VisitedItem) {
+    guard item.status.kind == .directory, item.depth > 0, volume != nil else { return }
+    // What is wrong with a record is told by `varve check`.
+    if let hasNone = try? records.record(of: item) == nil, hasNone { classes.addBare(item) }
+  }
+
+  /// Of directories without a record that hold nothing which would tell their class.
+  private func tellBareDirectories(besides lost: [Word: StaticSector.ProtectionClass]) {
+    for directory in classes.bare where lost[directory] == nil && !Interruption.isRequested {
+      guard let end = directory.lastIndex(of: slash) else { continue }
+      let above = Word(directory[..<end])
+      guard let protection = (try? records.protectionClass(of: above)) ?? lost[above] else { continue }
+      report.add(
+        "class",
+        "has none, and the directory that it is in is \(protection.word): new files are not encrypted; 'varve protect' gives "
+          + "it one", directory, .harmless)
+    }
+  }
+
+  /// Answers which were lost.
+  private func giveClassesBack() -> [Word: StaticSector.ProtectionClass] {
+    var given: [Word: StaticSector.ProtectionClass] = [:]
     for lost in classes.lost where !Interruption.isRequested {
       do throws(Refusal) {
         // One without a file of its own has lost its class only if it has lost all that it said.
@@ -294,16 +327,18 @@ private final class ContentCheck {
         guard try lost.holdsFiles ? records.needsClass(directory) : records.hasNone(directory) else {
           continue
         }
+        given[directory] = lost.protection
         if repairs { try records.giveClass(directory, lost.protection) }
         report.add(
           "class",
           "all \(lost.holdsFiles ? "its files" : "files below it") are \(lost.protection.word), and new ones would not "
-            + "be encrypted", directory, repairs ? .repaired : .stays)
+            + "be encrypted", directory, repairs ? .repaired : .mendable)
         for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, of: lost) }
       } catch {
         console.complain(lost.directory, error.sentence)
       }
     }
+    return given
   }
 
   /// Of a file without bytes, which has lost it with all that it said.
@@ -312,74 +347,7 @@ private final class ContentCheck {
     report.add(
       "marker",
       "is empty, and what is written to it would not be encrypted, as all files "
-        + "\(lost.holdsFiles ? "beside it" : "below its directory") are", file, repairs ? .repaired : .stays)
-  }
-}
-
-/// The records of items, as far as they tell of encryption.
-private struct ContentRecords {
-  private let inspection: VolumeInspection
-  private let name: Word
-
-  init(_ inspection: VolumeInspection) {
-    self.inspection = inspection
-    name = Array("\(inspection.recordPrefix).m".utf8)
-  }
-
-  /// Nil if the item has none.
-  func record(of item: VisitedItem) throws(Refusal) -> CoreRecord? { try record(item.held) }
-
-  private func record(_ held: SharedDescriptor) throws(Refusal) -> CoreRecord? {
-    let bytes = try attempt(
-      AttributeName.with(name) { (name) throws(Errno) in try held.descriptor.attribute(name) })
-    guard let bytes else { return nil }
-    do { return try CoreRecord(decoding: bytes.span) } catch {
-      throw Refusal("its record is damaged; 'varve check' tells more")
-    }
-  }
-
-  func mark(_ item: VisitedItem, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
-    try write(protection, item.held) { $0.isEncrypted = true }
-  }
-
-  /// The same of a file that is still empty.
-  func markEmpty(_ file: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
-    let held = try hold(file)
-    guard try attempt(held.descriptor.status()).size == 0 else { return }
-    try write(protection, held) { $0.isEncrypted = true }
-  }
-
-  func needsClass(_ directory: Word) throws(Refusal) -> Bool {
-    try record(hold(directory)).map { $0.protectionClass == .none } ?? true
-  }
-
-  func hasNone(_ directory: Word) throws(Refusal) -> Bool { try record(hold(directory)) == nil }
-
-  func giveClass(_ directory: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
-    try write(protection, hold(directory)) { _ in }
-  }
-
-  private func hold(_ directory: Word) throws(Refusal) -> SharedDescriptor {
-    SharedDescriptor(try attempt(Descriptor.item(atPath: directory, .held)))
-  }
-
-  private func write(
-    _ protection: StaticSector.ProtectionClass, _ held: SharedDescriptor,
-    _ change: (inout CoreRecord) -> Void
-  ) throws(Refusal) {
-    // While the volume file says that there are no records, this one would not count.
-    if case .sound(recordsExist: true) = inspection.header {
-    } else {
-      try attempt(inspection.letRecordsCount())
-    }
-    var record = try record(held) ?? CoreRecord()
-    record.protectionClass = CoreRecord.ProtectionClass(rawValue: protection.rawValue) ?? .none
-    change(&record)
-    let bytes = record.encoded()
-    try attempt(inspection.requireLock())
-    try attempt(
-      AttributeName.with(name) { (name) throws(Errno) in
-        try held.descriptor.setAttribute(name, to: bytes.span)
-      })
+        + "\(lost.holdsFiles ? "beside it" : "below its directory") are", file,
+      repairs ? .repaired : .mendable)
   }
 }

@@ -10,6 +10,7 @@ final class ContentReport {
   var checked = 0
   private var found = 0
   private var repaired = 0
+  private var mendable = 0
   /// Told, and nothing is wrong.
   private var noted = 0
 
@@ -19,16 +20,27 @@ final class ContentReport {
   }
 
   /// What became of something that was found.
-  enum Outcome: String {
+  enum Outcome {
     case stays
+    /// It stays, and `--repair` mends it.
+    case mendable
     case repaired
     /// A crash left it, or the next mount continues it.
     case harmless
+
+    fileprivate var word: String {
+      switch self {
+      case .stays, .mendable: "stays"
+      case .repaired: "repaired"
+      case .harmless: "harmless"
+      }
+    }
   }
 
   func add(_ kind: String, _ sentence: String, _ path: [UInt8], _ outcome: Outcome = .stays) {
     switch outcome {
     case .stays: found += 1
+    case .mendable: (found, mendable) = (found + 1, mendable + 1)
     case .repaired: (found, repaired) = (found + 1, repaired + 1)
     case .harmless: noted += 1
     }
@@ -36,11 +48,17 @@ final class ContentReport {
       json.add(
         JSON.nameMembers("path", path) + [
           JSON.Member("kind", .string(kind)), JSON.Member("text", .string(sentence)),
-          JSON.Member("outcome", .string(outcome.rawValue)),
+          JSON.Member("outcome", .string(outcome.word)),
         ])
     } else if outcome != .harmless || !console.isQuiet {
       console.printPath(path, ": \(kind): \(sentence)\(outcome == .repaired ? "; repaired" : "")")
     }
+  }
+
+  /// Says which command mends what was found.
+  func tellRemedy(_ command: String) {
+    guard mendable > 0, json == nil, !console.isQuiet else { return }
+    console.note("'\(command)' mends \(grouped(mendable)) of these")
   }
 
   /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.

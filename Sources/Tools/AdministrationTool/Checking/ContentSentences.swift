@@ -41,7 +41,8 @@ func headerSentence(_ word: String) -> String {
     "it is encrypted in a form that this version of Varve does not know; a newer one may read it"
   case "header-first": "the header is damaged; its copy is whole"
   case "header-copy": "the copy of the header is damaged; the header is whole"
-  case "header-differs": "the header and its copy are not alike; both can be read"
+  case "header-differs":
+    "the header and its copy are not alike, as a crash leaves them; both can be read, and nothing is lost"
   case "slots": "what the file says of its size is damaged, and so is the copy: the content is lost"
   case "slot": "one of the two records of its size is damaged: the content cannot be read"
   case "slot-torn": "a crash left one of the two records of its size half written; the other one counts"
@@ -49,6 +50,15 @@ func headerSentence(_ word: String) -> String {
   case "length": "it does not end with a whole page"
   default: word
   }
+}
+
+/// Whether what is wrong with a header, by its word, loses nothing.
+func isHarmless(header word: String) -> Bool { HeaderFinding(rawValue: word)?.isDamage == false }
+
+/// How a header is mended that a mount may leave as it is.
+func headerRemedy(_ word: String) -> String {
+  word == HeaderFinding.headersDiffer.rawValue
+    ? "; 'varve fsck --repair --keyfile' on the unmounted volume makes them alike" : ""
 }
 
 /// What is wrong with a file whose record has lost that it is encrypted.

@@ -27,6 +27,7 @@ struct DirectoryClasses {
     let empty: [Word]
   }
 
+  private var unrecorded: [Word] = []
   private var empty: [Word: [Word]] = [:]
   private var seen: [Word: Seen] = [:]
   private var root: Word = []
@@ -44,6 +45,16 @@ struct DirectoryClasses {
   mutating func addEmpty(_ item: VisitedItem) {
     guard item.depth > 0, item.status.linkCount == 1 else { return }
     empty[DirectoryClasses.directory(of: item), default: []].append(item.path)
+  }
+
+  /// A directory without a record.
+  mutating func addBare(_ directory: VisitedItem) { unrecorded.append(directory.path) }
+
+  /// Those of them with no file of a known class in them or below them: nothing tells what theirs was.
+  var bare: [Word] {
+    let holders = holders
+    return unrecorded.filter { seen[$0] == nil && holders[$0] == nil }
+      .sorted { $0.lexicographicallyPrecedes($1) }
   }
 
   private static func directory(of item: VisitedItem) -> Word {

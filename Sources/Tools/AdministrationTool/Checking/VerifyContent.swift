@@ -184,7 +184,7 @@ private struct FileFindings {
   var isClean: Bool { header.isEmpty && counts.isEmpty && !isUnmarked }
 
   var isDamaged: Bool {
-    header.contains { $0 != "slot-torn" } || counts.contains { ContentRange.isDamage($0.kind) }
+    header.contains { !isHarmless(header: $0) } || counts.contains { ContentRange.isDamage($0.kind) }
   }
 
   var sentences: [String] {
@@ -193,7 +193,7 @@ private struct FileFindings {
       return blocks > named ? ContentRange.further(blocks - named, kind) : nil
     }
     let lost = isUnmarked ? [lostMarkSentence(protection)] : []
-    return lost + header.map { headerSentence($0) } + ranges.map(\.sentence) + further
+    return lost + header.map { headerSentence($0) + headerRemedy($0) } + ranges.map(\.sentence) + further
   }
 
   var members: [JSON.Member] {

@@ -47,8 +47,8 @@ private func tell(_ answer: JSON, _ run: KeyRun, hasExport: Bool) {
   }
   if answer["lostSessions"] == .bool(true) {
     run.note(
-      "its session log (.varve/sessions) is lost: every encrypted file counts as one that was being written when the "
-        + "machine crashed")
+      "its session log (.varve/sessions) was lost: every encrypted file counts as one that was being written when the "
+        + "machine crashed, until 'varve fsck --repair --keyfile' on the unmounted volume has looked at it")
   }
   if let count = answer["unmarked"]?.integer {
     let files = count == 1 ? "1 encrypted file was" : "\(grouped(count)) encrypted files were"

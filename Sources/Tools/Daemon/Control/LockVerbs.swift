@@ -142,7 +142,9 @@ extension Keyring.Unlocking {
       Log.notice("unlocked with an exported keybag\(age)\(slot)")
     }
     if lostSessions {
-      Log.notice("the session log is lost: every encrypted file is in doubt, as after a crash")
+      Log.notice(
+        "the session log was lost: every encrypted file is in doubt, as after a crash, until 'varve fsck --repair --keyfile' "
+          + "on the unmounted volume has looked at it")
     }
   }
 }

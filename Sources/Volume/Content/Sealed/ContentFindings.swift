@@ -23,8 +23,8 @@ package enum HeaderFinding: String, Hashable, CaseIterable, Sendable {
   /// The backing file ends inside a page.
   case length
 
-  /// A crash may leave it, and the next change mends it.
-  package var isDamage: Bool { self != .tornSlot }
+  /// A crash may leave the others, and nothing is lost by them.
+  package var isDamage: Bool { self != .tornSlot && self != .headersDiffer }
 }
 
 /// What is wrong with the content of an encrypted file: ranges of its blocks, up to a bound, and how many there are.
