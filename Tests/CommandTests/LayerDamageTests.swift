@@ -25,10 +25,13 @@ extension CommandTests {
     }
 
     static let targets = [
-      Target(file: "$UP/d/1", attribute: "trusted.varve.m", closed: "d/1", named: "/upper/d/1: record:"),
-      Target(file: "$UP/both", attribute: "trusted.varve.m", closed: "both", named: "/upper/both: record:"),
       Target(
-        file: "$UP/moved", attribute: "trusted.varve.m", closed: "moved", named: "/upper/moved: record:"),
+        file: "$UP/d/1", attribute: "trusted.varve.m", closed: "d/1", named: "/upper/d/1: (record|newer):"),
+      Target(
+        file: "$UP/both", attribute: "trusted.varve.m", closed: "both", named: "/upper/both: (record|newer):"),
+      Target(
+        file: "$UP/moved", attribute: "trusted.varve.m", closed: "moved",
+        named: "/upper/moved: (record|newer):"),
       Target(
         file: "$UP/moved", attribute: "trusted.overlay.redirect", closed: "moved",
         named: "/upper/moved: redirect:"),

@@ -162,7 +162,7 @@ struct StoredBytes {
   }
 
   private static func defect(_ kind: Defect.OwnKind, _ what: String, _ damage: Damage) -> Defect {
-    if case .unknownVersion(let version) = damage {
+    if case .unknownVersion(let version) = damage, version > 0 {
       return Defect(.newer, "\(what) is of version \(version), which needs a newer varve")
     }
     // What it says is not known, and replacing it would lose that.
