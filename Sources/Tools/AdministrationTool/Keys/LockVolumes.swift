@@ -64,16 +64,18 @@ private final class LockRun {
     lockAll { owner, _ in owner == CurrentProcess.user }
   }
 
-  /// Locks the volumes that the settings want locked; others than the caller's last, as their daemons may be anybody's.
+  /// Locks the volumes that the settings want locked, and all where the settings cannot be read; others than the
+  /// caller's last, as their daemons may be anybody's.
   func lockForSleep() {
+    var settings: SettingsFile?
     do throws(SettingsTrouble) {
-      let settings = try administratorSettings()
-      lockAll { $0 == CurrentProcess.user && settings.locksForSleep($1) }
-      guard CurrentProcess.isRoot else { return }
-      lockAll { $0 != CurrentProcess.user && settings.locksForSleep($1) }
+      settings = try administratorSettings()
     } catch {
-      console.complain(error.sentence)
+      console.complain("\(error.sentence); all volumes are locked")
     }
+    lockAll { $0 == CurrentProcess.user && settings?.locksForSleep($1) != false }
+    guard CurrentProcess.isRoot else { return }
+    lockAll { $0 != CurrentProcess.user && settings?.locksForSleep($1) != false }
   }
 
   /// Locks those of the volumes here that are meant, and those that are only found by their control sockets: a mount
