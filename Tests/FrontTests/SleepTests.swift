@@ -90,6 +90,53 @@ extension FrontTests {
           """)
     }
 
+    /// Stops the daemon of `mount`, and lets it go on at the latest when the script ends.
+    private static let stop = #"""
+      daemon=$(grep -o '"pid":[0-9]*' mount/.varve/status | tr -dc 0-9)
+      kill -STOP $daemon; trap "kill -CONT $daemon; cleanup" EXIT
+
+      """#
+    private static let secondIsLocked =
+      "BASE/second locked (0 files dropped from memory), except the class until-first-unlock, which --all closes\n"
+
+    @Test("A daemon that does not answer keeps no other volume open, and that is said after two seconds")
+    func silent() throws {
+      let said = try output(
+        SleepTests.stop + """
+          began=$SECONDS; status_of timeout 30 varve lock; echo $((SECONDS - began < 10)); states second
+          kill -CONT $daemon; varve lock; both
+          """)
+      #expect(
+        said == """
+          varve lock: BASE/mount: its daemon does not answer; 'varve umount -l' takes the mount away
+          \(SleepTests.secondIsLocked)status 1
+          1
+          locked locked open 
+          BASE/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          locked locked open 
+          locked locked open 
+
+          """)
+    }
+
+    @Test("Before sleep a daemon has longer to answer, and the other volumes are locked meanwhile")
+    func slow() throws {
+      let said = try output(
+        SleepTests.stop + """
+          settings 'sleep = lock'; varve lock --sleep >said 2>&1 & sleeper=$!
+          until states second | grep -q '^locked'; do sleep 0.01; done
+          # Longer than anything else waits.
+          sleep 4; kill -CONT $daemon; wait $sleeper; cat said; both
+          """)
+      #expect(
+        said == """
+          BASE/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          \(SleepTests.secondIsLocked)locked locked open 
+          locked locked open 
+
+          """)
+    }
+
     @Test("Root locks the volumes of users, too, and a user only their own") func owners() throws {
       let said = try output(
         """
