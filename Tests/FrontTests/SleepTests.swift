@@ -166,5 +166,27 @@ extension FrontTests {
 
           """)
     }
+
+    @Test(
+      "Root locks the volume of a user also where its source lets in nobody but this user",
+      .enabled(if: Programs.has("bindfs"), "needs bindfs"))
+    func closedSource() throws {
+      let said = try output(
+        """
+        mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
+        mkdir user user/stored user/closed user/mount; chown -R 65534:65534 user; cp team.key user/user.key
+        chown 65534 user/user.key; trap "umount -l user/mount user/closed; cleanup" EXIT
+        as_user "cd user; bindfs --no-allow-other -o attr_timeout=0 stored closed; mkdir closed/upper; varve mount closed/upper mount
+          varve key slot add mount user.key 2>/dev/null; varve unlock mount user.key"
+        if ls user/closed 2>/dev/null; then echo open to root; fi
+        theirs() { as_user "cd $BASE; $(declare -f states); states user/mount"; }
+        settings "[$BASE/user/mount]" 'sleep = lock'; varve lock --sleep; theirs
+        as_user "varve unlock user/mount user/user.key"; varve lock -v user/mount; theirs
+        """)
+      let locked = { (path: String) in
+        "\(path) locked (0 files dropped from memory), except the class until-first-unlock, which --all closes\nlocked locked open \n"
+      }
+      #expect(said == locked("BASE/user/mount") + locked("user/mount"))
+    }
   }
 }

@@ -47,6 +47,13 @@ package enum QuestionApart {
     return error == .notConnected
   }
 
+  /// Makes the process that answers one of this user, in this group alone; for use in a question of root's.
+  ///
+  /// EPERM where root may not.
+  package static func continueAs(user: UInt32, group: UInt32) throws(Errno) {
+    _ = try retrying { lv_become_apart(user, group) }
+  }
+
   private static func answer(at end: CInt, _ question: () throws(Errno) -> [UInt8]) -> Never {
     do throws(Errno) {
       let bytes = try question()

@@ -96,7 +96,18 @@ private struct LockAsker {
     return switch MountState(mount) {
     case .dead: .gone
     case .silent: .silent
-    case .serving, .unknown: sign(of: try ControlAddress(mount))
+    case .serving, .unknown: sign(of: try address(of: mount))
+    }
+  }
+
+  /// Root becomes the user who mounted it where that helps: the socket of a user may be on a file system of theirs that lets
+  /// in nobody else.
+  private func address(of mount: MountedVolume) throws(Refusal) -> ControlAddress {
+    do throws(Refusal) { return try ControlAddress(mount) } catch {
+      guard CurrentProcess.isRoot, let user = mount.owner, user != 0, let group = mount.group,
+        (try? QuestionApart.continueAs(user: user, group: group)) != nil
+      else { throw error }
+      return try ControlAddress(mount)
     }
   }
 
