@@ -129,6 +129,27 @@ extension CommandTests {
             """)
     }
 
+    @Test("Where the source is named, and not the volume, the mount point is told") func source() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      let told =
+        "not on a Varve volume, but in the source of the one that is mounted on BASE/vol; name that"
+      try drawer.expect(
+        """
+        mkdir vol upper/inner upperside; varve mount upper vol; varve unlock upper raw; echo $?; varve lock upper/inner
+        ln -s upper link; varve key slot list link/; varve lock upperside; varve umount vol; varve unlock upper raw
+        """,
+        prints: """
+          varve unlock: upper: \(told)
+          1
+          varve lock: upper/inner: \(told)
+          varve key slot list: link/: \(told)
+          varve lock: upperside: not on a Varve volume; 'varve status' lists the volumes
+          varve unlock: upper: not on a Varve volume; 'varve status' lists the volumes
+
+          """)
+    }
+
     @Test(
       "Nobody but root and the owner unlocks, locks or sees keyslots, and a daemon reads no more than was announced",
       .enabled(if: Programs.has("setpriv", "python3"), "needs setpriv and python3"))

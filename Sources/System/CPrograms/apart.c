@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,11 @@ long lv_hear_apart(int end, int milliseconds, void *into, size_t count) {
   if (ready == 0) return -ETIMEDOUT;
   ssize_t heard = ready < 0 ? -1 : read(end, into, count);
   return heard < 0 ? -(long)errno : heard;
+}
+
+long lv_become_apart(uint32_t user, uint32_t group) {
+  if (setgroups(0, NULL) < 0 || setresgid(group, group, group) < 0 || setresuid(user, user, user) < 0) return -errno;
+  return 0;
 }
 
 void lv_bury(int process) { waitpid(process, NULL, WNOHANG); }

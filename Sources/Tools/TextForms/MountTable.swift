@@ -24,9 +24,14 @@ package struct MountedVolume: Equatable, Sendable {
   package var isOurs: Bool { type == MountedVolume.ownType }
 
   /// The user who mounted it.
-  package var owner: UInt32? {
+  package var owner: UInt32? { number("user_id=") }
+
+  /// The group in which this user mounted it.
+  package var group: UInt32? { number("group_id=") }
+
+  private func number(_ name: String) -> UInt32? {
     systemOptions.split(separator: ",").lazy.compactMap { word in
-      word.hasPrefix("user_id=") ? UInt32(word.dropFirst(8)) : nil
+      word.hasPrefix(name) ? UInt32(word.dropFirst(name.count)) : nil
     }.first
   }
 

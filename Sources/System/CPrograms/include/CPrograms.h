@@ -79,6 +79,8 @@ long lv_fork_apart(int *end, int leaves_group);
 void lv_answer_apart(int end, int32_t error, const uint8_t *bytes, size_t count) __attribute__((noreturn));
 // ETIMEDOUT when nothing came; 0 when it has said all.
 long lv_hear_apart(int end, int milliseconds, void *into, size_t count);
+// Called in that process: it is this user's from now on, who cannot look into it (ptrace(2)), as long as fs.suid_dumpable is not 1.
+long lv_become_apart(uint32_t user, uint32_t group);
 // Takes note of its end if it has ended.
 void lv_bury(int process);
 

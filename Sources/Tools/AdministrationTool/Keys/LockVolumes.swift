@@ -18,13 +18,7 @@ func lock(_ invocation: Invocation) throws(UsageError) -> Int32 {
   if invocation.has(.lockForSleep) {
     run.lockForSleep()
   } else if let path = invocation.operands.first {
-    do throws(Refusal) {
-      let volume = try KeyedVolume(path, to: "lock it")
-      let mount = volume.mount
-      run.lock(try ControlAddress(mount), mount.device, at: mount.mountPoint, volume.path)
-    } catch {
-      run.complain(path, error)
-    }
+    run.lock(path)
   } else {
     run.lockOwn()
   }
@@ -59,77 +53,93 @@ private final class LockRun {
     self.request = request
   }
 
+  /// Locks the volume that a path is on.
+  func lock(_ typed: Word) {
+    do throws(Refusal) {
+      let volume = try KeyedVolume(typed, to: "lock it")
+      let lock = begin(volume.mount)
+      guard let answer = try lock.answer() else { throw Refusal(MountState.gone(volume.mount), status: 32) }
+      take(answer, of: lock, volume.path)
+    } catch {
+      complain(typed, error)
+    }
+  }
+
   /// Locks all volumes that the caller has mounted.
   func lockOwn() {
     lockAll { owner, _ in owner == CurrentProcess.user }
   }
 
-  /// Locks the volumes that the settings want locked; others than the caller's last, as their daemons may be anybody's.
+  /// Locks the volumes that the settings want locked, for root also those of other users; all, where the settings
+  /// cannot be read.
   func lockForSleep() {
+    var settings: SettingsFile?
     do throws(SettingsTrouble) {
-      let settings = try administratorSettings()
-      lockAll { $0 == CurrentProcess.user && settings.locksForSleep($1) }
-      guard CurrentProcess.isRoot else { return }
-      lockAll { $0 != CurrentProcess.user && settings.locksForSleep($1) }
+      settings = try administratorSettings()
     } catch {
-      console.complain(error.sentence)
+      console.complain("\(error.sentence); all volumes are locked")
+    }
+    lockAll { owner, mountPoint in
+      (owner == CurrentProcess.user || CurrentProcess.isRoot) && settings?.locksForSleep(mountPoint) != false
     }
   }
 
   /// Locks those of the volumes here that are meant, and those that are only found by their control sockets: a mount
   /// that is gone from here may still be used.
+  ///
+  /// All at the same time, as one may never answer; the caller's own are told first.
   private func lockAll(_ isMeant: (_ owner: UInt32?, _ mountPoint: Word) -> Bool) {
     do throws(Refusal) {
       let table = try volumeTable()
-      let sockets = FoundSocket.all()
       var seen: Set<String> = []
+      var meant: [MountedVolume] = []
       for mount in table where mount.isOurs {
         guard let whole = mount.whole(in: table), seen.insert(whole.device).inserted,
           isMeant(whole.owner, whole.mountPoint)
         else { continue }
-        // The keys of a daemon that is gone went with it.
-        guard MountState(whole) != .dead else { continue }
-        lock(whole, sockets.first { $0.device == whole.device })
+        meant.append(whole)
       }
+      let own = meant.filter { $0.owner == CurrentProcess.user }
+      let others = meant.filter { $0.owner != CurrentProcess.user }
+      var locks = (own + others).map { begin($0) }
       for volume in VolumeServedElsewhere.all(except: seen)
       where isMeant(volume.socket.owner, volume.mountPoint) {
-        lock(volume.socket.address, volume.socket.device, at: volume.mountPoint, volume.mountPoint)
+        locks.append(begin(volume.socket.device, at: volume.mountPoint, nil))
+      }
+      for lock in locks {
+        do throws(Refusal) {
+          // The keys of a daemon that is gone went with it.
+          guard let answer = try lock.answer() else { continue }
+          take(answer, of: lock, lock.mountPoint)
+        } catch {
+          complain(lock.mountPoint, error)
+        }
       }
     } catch {
       console.complain(error.sentence)
     }
   }
 
-  /// Locks a volume through its mount, or where another mount covers that, through a socket that was found.
-  private func lock(_ mount: MountedVolume, _ socket: FoundSocket?) {
-    let address: ControlAddress
-    do throws(Refusal) {
-      address = try ControlAddress(mount)
-    } catch {
-      guard let socket else { return complain(mount.mountPoint, error) }
-      address = socket.address
-    }
-    lock(address, mount.device, at: mount.mountPoint, mount.mountPoint)
+  private func begin(_ mount: MountedVolume) -> LockUnderWay {
+    begin(mount.device, at: mount.mountPoint, mount)
   }
 
-  func lock(_ address: ControlAddress, _ device: String, at mountPoint: Word, _ path: Word) {
-    let answer: JSON
-    do throws(Refusal) {
-      answer = try address.ask("lock", request)
-    } catch {
-      return complain(path, error)
-    }
+  private func begin(_ device: String, at mountPoint: Word, _ mount: MountedVolume?) -> LockUnderWay {
+    LockUnderWay(device, at: mountPoint, mount, request, isPatient: isForSleep)
+  }
+
+  private func take(_ answer: JSON, of lock: LockUnderWay, _ path: Word) {
     if answer["closed"] != .array([]) { hasClosed = true }
     if isKeyless(answer) { keyless += 1 }
-    let unwritten = paths(answer, "unwritten", on: mountPoint)
-    let kept = paths(answer, "kept", on: mountPoint)
+    let unwritten = paths(answer, "unwritten", on: lock.mountPoint)
+    let kept = paths(answer, "kept", on: lock.mountPoint)
     for path in unwritten {
       console.complain(path, "what was written to it last could not be brought to the disk, and is lost")
     }
     for path in kept {
       console.complain(path, "its key is still in memory: a request is at work on it that does not end")
     }
-    let cached = paths(answer, "cached", on: mountPoint)
+    let cached = paths(answer, "cached", on: lock.mountPoint)
     for path in cached {
       console.complain(
         path, "the kernel may still have pages of it: it did not drop them in time; run 'varve lock' again")
@@ -137,7 +147,7 @@ private final class LockRun {
     let purged = answer["purged"]?.integer ?? 0
     // Nobody has a file open that the kernel does not know.
     let mayBeOpen = purged > 0 || !unwritten.isEmpty || !kept.isEmpty || !cached.isEmpty
-    let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: device) : []
+    let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: lock.device) : []
     sayWhoHasFiles(users, path)
     // A user who named none is told which they were.
     if isVerbose || (!isOne && answer["closed"] != .array([])) { say(answer, purged, path) }
@@ -181,7 +191,7 @@ private final class LockRun {
     (answer.nameListBytes(name) ?? []).map { ExplanationText.absolute($0, on: mountPoint) }
   }
 
-  func complain(_ path: Word, _ refusal: Refusal) {
+  private func complain(_ path: Word, _ refusal: Refusal) {
     results.append(
       .object(JSON.nameMembers("path", path) + [JSON.Member("error", .string(refusal.sentence))]))
     console.complain(path, refusal.sentence)

@@ -20,7 +20,7 @@ enum MountState: Equatable {
 
   /// The same of this mount: where its store hangs, the daemon itself can still say so.
   static func silence(of mount: MountedVolume) -> String {
-    let socket = FoundSocket.all().first { $0.device == mount.device }
+    let socket = FoundSocket.of(mount.device)
     let answer = try? socket?.address.ask("writer", patience: UInt64(patience) &* 1_000_000)
     guard let lock = answer?["lock"]?.string, !lock.hasPrefix("held") else { return silence }
     return

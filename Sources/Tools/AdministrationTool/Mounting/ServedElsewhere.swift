@@ -26,6 +26,11 @@ struct FoundSocket {
     }
   }
 
+  /// The one of a device.
+  static func of(_ device: String) -> FoundSocket? {
+    directories.flatMap { sockets(in: $0) }.first { $0.device == device && $0.address.isServed }
+  }
+
   /// Where `RuntimeDirectory` puts them.
   private static var directories: [Word] {
     guard !CurrentProcess.isRoot else { return [Array("/run/varve".utf8)] }

@@ -72,6 +72,11 @@ struct VolumePath {
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
     let path = try TypedPath(typed, table)
+    if let volume = path.volumeOfSource {
+      throw Refusal(
+        "not on a Varve volume, but in the source of the one that is mounted on \(shellWord(volume.mountPoint)); name "
+          + "that", status: 2)
+    }
     try self.init(path.rest, on: path.mount, path.table, wantsDirectory: path.wantsDirectory)
   }
 
@@ -121,6 +126,18 @@ struct TypedPath {
 
   /// Whether the path leads to where something is mounted, and no further.
   var isMountPoint: Bool { mount.mountPoint == TypedPath.path(way) }
+
+  /// The volume that shows what the path leads to, if it leads into a source instead of a volume.
+  ///
+  /// By the names in the table of mounts, because nobody is asked here; with `fsname=` they are no paths.
+  var volumeOfSource: MountedVolume? {
+    guard !mount.isOurs else { return nil }
+    let path = TypedPath.path(way)
+    return table.last {
+      $0.isOurs && $0.showsAll && $0.source.first == slash
+        && (path == $0.source || path.starts(with: $0.source + [slash]))
+    }
+  }
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
     guard !typed.isEmpty else { throw Refusal("an empty path names nothing (ENOENT)", status: 2) }
