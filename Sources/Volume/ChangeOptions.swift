@@ -100,7 +100,7 @@ extension Volume {
         try directory.beginLease(live)
         store.settleRecords(exist)
         if let workshop = directory.workshop { features.probe(workshop) }
-        replacements.recover(beneath: directory.root)
+        try replacements.recover(beneath: directory.root)
         try beginLayers()
       }
       return nil

@@ -166,8 +166,10 @@ package final class Volume: Sendable {
     unlinked = UnlinkedObjects(capacity: pinned)
     backings = BackingCache(capacity: resting)
     // Before anybody can see a file whose content a crash left half replaced.
-    replacements.recover(beneath: rootDescriptor)
     do {
+      do throws(Errno) { try replacements.recover(beneath: rootDescriptor) } catch {
+        throw VolumeFailure("what a crash left of a change of class cannot be settled: \(error)")
+      }
       try beginLayers()
     } catch {
       directory.takeBack()

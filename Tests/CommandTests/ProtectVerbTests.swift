@@ -240,6 +240,27 @@ extension CommandTests {
           + "some\n1\n0\n1000\n0\n")
     }
 
+    @Test("On a terminal it shows items, bytes and the large file it is at, and with -q nothing")
+    func progress() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.tree + """
+          truncate -s 64M vol/d/large vol/d/other; truncate -s 63M vol/smaller
+          run() { script -qec "stty cols 200; varve protect $1" /dev/null | tr '\\r' '\\n'; }
+          shown() { run "$1" | grep -E '^varve protect: [0-9]+ items?,.* now ' | sed 's/[0-9]* items*/N items/; s/, [0-9]*B,/,/; s,of vol/.*,of FILE,'; }
+          shown '-R a vol/d'; run '-R -q none vol/d' | grep -c item; class vol/d/large; shown '-R -n a vol/d'; shown 'a vol/smaller vol/d/other'; varve umount vol
+          """,
+        prints: """
+          varve protect: N items, now 64M of FILE
+          varve protect: N items, 64M, now 64M of FILE
+          0
+          none vol/d/large
+          varve protect: N items, 63M, now 64M of FILE
+
+          """)
+    }
+
     @Test(
       "A signal ends the change of a large file within two seconds with EINTR, and the file is as it was",
       .enabled(if: Programs.has("python3"), "needs python3"))

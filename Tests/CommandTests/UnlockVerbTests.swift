@@ -285,12 +285,16 @@ extension CommandTests {
       defer { drawer.remove() }
       try drawer.expect(
         """
-        mkdir vol; varve mount upper vol; P=/proc/$(varve status --json vol | sed -n 's/.*"pid": \\([0-9]*\\).*/\\1/p')
-        grep -c libcrypto $P/maps; test $((16#$(cat $P/coredump_filter))) -gt 0 && echo usual
+        daemon() { echo /proc/$(varve status --json $1 | sed -n 's/.*"pid": \\([0-9]*\\).*/\\1/p'); }
+        use() { echo one >$1/f && echo two >>$1/f && cat $1/f && mkdir $1/d && mv $1/f $1/d/g && ln $1/d/g $1/h && chmod 640 $1/h &&
+          touch -d @1 $1/h && sync $1/h && truncate -s 1 $1/h && ls -lR $1 && ! cat $1/f && rm -r $1/d $1/h; } >/dev/null 2>&1
+        mkdir vol bare more; varve mount bare more; use more && grep -c libcrypto $(daemon more)/maps; varve umount more
+        varve mount upper vol; P=$(daemon vol); use vol && grep -c libcrypto $P/maps; test $((16#$(cat $P/coredump_filter))) -gt 0 && echo usual
         varve unlock vol raw 2>/dev/null; cat $P/coredump_filter; grep -o 'core file size *[0-9]* *[0-9]*' $P/limits
         grep -q libcrypto $P/maps && echo loaded; tr '\\0' ' ' <$P/cmdline | sed "s,$BASE,BASE,g"; echo; varve umount vol
         """,
         prints: """
+          0
           0
           usual
           00000000

@@ -1,9 +1,12 @@
 // What a change of class takes away from a file is noted before, and given back by the next mount after a crash.
 
+import Faults
 import Foundation
 import Glibc
 import LinuxFiles
+import Randomness
 import RecordFormat
+import SealedFormat
 import Testing
 
 @testable import LayeredVolume
@@ -11,15 +14,7 @@ import Testing
 @Suite("Notes of what a change of class takes away") struct ClassChangeNoteTests {
   /// What a crash leaves: the file was written to, and the note is there.
   private func crash(_ upper: Upper, in name: String, at path: String? = nil) throws {
-    let object = try upper.object(name)
-    let status = try object.descriptor.status()
-    let note = ReplacementTrailer(
-      .plain, inode: status.inode, generation: status.workGeneration, mode: status.mode, user: status.user,
-      group: status.group,
-      modified: .init(
-        seconds: status.modification.seconds, nanoseconds: status.modification.nanoseconds),
-      storedSize: 0, size: 0, record: CoreRecord(), capability: Upper.isRoot ? Upper.capability : [],
-      path: Array((path ?? name).utf8))
+    let (object, note) = (try upper.object(name), try upper.note(of: name, at: path))
     var kept = Data()
     try upper.site.noting(note) { () throws(Errno) in
       #expect(upper.workNames == [String(decoding: note.nameOfNote, as: UTF8.self)])
@@ -64,6 +59,9 @@ import Testing
     try Data(count: 100).write(to: URL(fileURLWithPath: upper.open(".varve/work/c-1-00000000")))
     #expect(try upper.mountAgain() == ReplacementRecovery())
     #expect(upper.workNames.isEmpty)
+    // A directory is no note, and no reason not to mount.
+    #expect(mkdir(upper.work("c-1-00000000"), 0o700) == 0)
+    #expect(try upper.mountAgain() == ReplacementRecovery())
   }
 
   @Test(
@@ -85,10 +83,82 @@ import Testing
     let upper = try Upper()
     try upper.make("f", exampleContent())
     let site = ReplacementSite(of: upper.directory, store: upper.store, lacksLock: { true })
-    let status = try upper.object("f").descriptor.status()
-    let note = ReplacementTrailer(
-      .plain, inode: status.inode, generation: 0, mode: 0, user: 0, group: 0,
-      modified: .init(seconds: 0, nanoseconds: 0), storedSize: 0, size: 0, record: CoreRecord(), path: [])
+    let note = try upper.note(of: "f")
     #expect(throws: Errno.readOnly) { try site.noting(note) { Issue.record("it begins") } }
+  }
+
+  @Test(
+    "A power cut in a change of class, or after it, leaves what the file had before, or what was synced since"
+  )
+  func powerCuts() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.replaceAndSettle("f", .protected)
+    let before = try upper.appearance("f")
+    let start = try PowerlessDisk(of: upper, "f")
+    let change = try start.record(upper, "f") { try upper.changeClass("f", to: .untilFirstUnlock) }
+    #expect(try upper.appearance("f") == before)
+    // What a write takes away, and then it is synced.
+    let changed = try PowerlessDisk(of: upper, "f")
+    let write = try changed.record(upper, "f") {
+      let file = try upper.object("f").descriptor.reopen(.readWrite)
+      try file.writeAll([1, 2, 3], at: 0)
+      try file.changeMode(0o755)
+      try file.sync()
+    }
+    let after = try upper.appearance("f")
+    #expect(after.modified != before.modified && after.mode != before.mode)
+    #expect(!Upper.isRoot || after.attributes["security.capability"] == nil)
+    try #require(write.last?.isSync == true)
+    var dice = Dice(for: "power cuts in a change of class")
+    let events = change + write
+    var givenBack = 0
+    for calls in 0...events.count {
+      for round in 0..<20 {
+        var disk = start
+        for event in events[..<calls] { disk.take(event) }
+        try disk.cut(&dice).build(upper, "f")
+        givenBack += try upper.mountAgain().givenBack
+        let found = try upper.appearance("f")
+        let moment = "after \(calls) of \(change.count) and \(write.count) calls, round \(round)"
+        #expect(upper.workNames.isEmpty, "\(moment)")
+        if calls <= change.count { #expect(found == before, "\(moment)") }
+        if calls == events.count { #expect(found == after, "\(moment)") }
+      }
+    }
+    print(
+      "\(change.count) calls of a change of class, \(write.count) after it; \(givenBack) times given back")
+    #expect(givenBack > 40)
+  }
+
+  @Test(
+    "Unless its note is emptied, or removed for good, a change of class fails, and a mount",
+    arguments: [CallKinds.write, .sync, .name, [.write, .name], [.sync, .name], [.write, .sync, .name]])
+  func staying(_ kinds: CallKinds) throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    let wanted: Errno? = kinds.contains(.sync) || kinds == [.write, .name] ? .inputOutput : nil
+    // The note is written, synced, renamed, and its name synced.
+    let passing =
+      (kinds.contains(.write) ? 1 : 0) + (kinds.contains(.sync) ? 2 : 0) + (kinds.contains(.name) ? 1 : 0)
+    let note = try upper.note(of: "f")
+    var isBegun = false
+    let (change, _) = Fault(kinds, .inputOutput, after: passing, count: .max >> 1).during {
+      try upper.site.noting(note) { () throws(Errno) in isBegun = true }
+    }
+    #expect(isBegun && failure { try change.get() } == wanted)
+    // What stays says nothing.
+    if wanted == nil { #expect(try upper.mountAgain() == ReplacementRecovery() && upper.workNames.isEmpty) }
+    try upper.mountAgain()
+
+    let before = try upper.appearance("f")
+    try crash(upper, in: "f")
+    let (mount, _) = Fault(kinds, .inputOutput, count: .max >> 1).during {
+      try upper.site.recover(beneath: upper.root)
+    }
+    #expect(failure { _ = try mount.get() } == wanted)
+    // Nobody was served meanwhile, so it may be given back once more.
+    #expect(try upper.mountAgain() == ReplacementRecovery(givenBack: wanted == nil ? 0 : 1))
+    #expect(try upper.appearance("f") == before && upper.workNames.isEmpty)
   }
 }

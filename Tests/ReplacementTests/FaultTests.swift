@@ -116,7 +116,7 @@ import Testing
       let before = try upper.appearance(name)
       try upper.begin(name, goal)
       let (_, hits) = Fault([.all, .lease], .inputOutput, after: call, count: count).during {
-        upper.site.recover(beneath: upper.root)
+        try upper.site.recover(beneath: upper.root)
       }
       try check(upper, name, "call \(call)")
       waiting += try upper.stored(name).core.isReplacing ? 1 : 0

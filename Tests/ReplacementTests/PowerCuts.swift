@@ -61,7 +61,8 @@ struct PowerlessDisk {
     case bytes(UInt64, [UInt8])
     case outside(Outside)
     case names([String: UInt64])
-    case sync(UInt64)
+    /// `dataOnly`: without attributes, mode and times.
+    case sync(UInt64, dataOnly: Bool)
 
     var isSync: Bool { if case .sync = self { true } else { false } }
   }
@@ -79,9 +80,9 @@ struct PowerlessDisk {
     case .bytes(let inode, let bytes): files[inode, default: [[]]].append(bytes)
     case .outside(let outside): outsides.append(outside)
     case .names(let found): names.append(found)
-    case .sync(let inode):
+    case .sync(let inode, let dataOnly):
       if let last = files[inode]?.last { files[inode] = [last] }
-      if inode == target { outsides.removeFirst(outsides.count - 1) }
+      if inode == target, !dataOnly { outsides.removeFirst(outsides.count - 1) }
       if inode == workshop { names.removeFirst(names.count - 1) }
     }
   }
@@ -167,7 +168,7 @@ struct PowerlessDisk {
           log.note(.init(names: PowerlessDisk.names(in: upper), outside: outside))
         }
         guard log.knows(inode) else { return }
-        if kinds.contains(.sync) { log.events.append(.sync(inode)) }
+        if kinds.contains(.sync) { log.events.append(.sync(inode, dataOnly: kinds.contains(.dataSync))) }
         guard kinds.contains(.write) else { return }
         // By its own descriptor: to open it would break its lease.
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))

@@ -71,7 +71,7 @@ final class Upper {
   func mountAgain() throws -> ReplacementRecovery {
     site = ReplacementSite(of: directory, store: store)
     try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared)
-    return site.recover(beneath: root)
+    return try site.recover(beneath: root)
   }
 
   func restart(killed: Bool) throws {
@@ -251,6 +251,31 @@ final class Upper {
     try replacement.begin { false }
     try replacement.copyOver()
     try replacement.settle()
+  }
+
+  /// What a change of class notes of a file.
+  func note(of name: String, at path: String? = nil) throws -> ReplacementTrailer {
+    let status = try object(name).descriptor.status()
+    return ReplacementTrailer(
+      .plain, inode: status.inode, generation: status.workGeneration, mode: status.mode, user: status.user,
+      group: status.group,
+      modified: .init(
+        seconds: status.modification.seconds, nanoseconds: status.modification.nanoseconds),
+      storedSize: 0, size: 0, record: CoreRecord(), capability: Upper.isRoot ? Upper.capability : [],
+      path: Array((path ?? name).utf8))
+  }
+
+  /// Gives an encrypted file another class, but for its record.
+  func changeClass(_ name: String, to wanted: StaticSector.ProtectionClass) throws {
+    let (object, note, file) = (try object(name), try note(of: name), try sealed(name))
+    func giveBack() throws(Errno) { try site.giveBack(note, to: object.descriptor) }
+    try site.noting(note) { () throws(Errno) in
+      let isChanged = try file.changeClass(restoreTimes: giveBack) { [keyring] (keys) throws(Errno) in
+        do throws(KeyFailure) { return try keyring.header(for: keys, wanted) } catch { throw error.number }
+      }
+      guard isChanged else { throw .invalid }
+      try giveBack()
+    }
   }
 
   /// The same, for a file that is about to be replaced again.

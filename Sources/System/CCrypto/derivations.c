@@ -2,26 +2,16 @@
 
 #include "internal.h"
 
+#include <limits.h>
 #include <string.h>
 
-#define LV_BLOCK 64
 #define LV_DIGEST 32
-
-static int add(EVP_MD_CTX *context, struct lv_bytes part) {
-  return !part.count || lv_lib.EVP_DigestUpdate(context, part.start, part.count);
-}
-
-static int digest(EVP_MD_CTX *context, struct lv_bytes first, struct lv_bytes second, struct lv_bytes third,
-                  void *into) {
-  return lv_lib.EVP_DigestInit_ex2(context, lv_sha256_digest, NULL) && add(context, first) && add(context, second) &&
-         add(context, third) && lv_lib.EVP_DigestFinal_ex(context, into, NULL);
-}
-
-static const struct lv_bytes nothing = {NULL, 0};
 
 enum lv_crypto lv_sha256(struct lv_bytes bytes, void *into) {
   EVP_MD_CTX *context = lv_lib.EVP_MD_CTX_new();
-  int is_done = context && digest(context, bytes, nothing, nothing, into);
+  int is_done = context && lv_lib.EVP_DigestInit_ex2(context, lv_sha256_digest, NULL) &&
+                (!bytes.count || lv_lib.EVP_DigestUpdate(context, bytes.start, bytes.count)) &&
+                lv_lib.EVP_DigestFinal_ex(context, into, NULL);
   lv_lib.EVP_MD_CTX_free(context);
   lv_wipe_stack();
   if (is_done) return LV_CRYPTO_DONE;
@@ -29,32 +19,18 @@ enum lv_crypto lv_sha256(struct lv_bytes bytes, void *into) {
   return lv_failed(LV_CRYPTO_NO_MEMORY);
 }
 
-static void mask(unsigned char *block, unsigned char with) {
-  for (size_t index = 0; index < LV_BLOCK; index++) block[index] ^= with;
-}
-
-// HMAC of RFC 2104 by hand: libcrypto looks its own up by name at every use. `block` is in the secure heap.
-static int hmac(EVP_MD_CTX *context, unsigned char *block, struct lv_bytes key, struct lv_bytes first,
-                struct lv_bytes second, void *code) {
-  struct lv_bytes pad = {block, LV_BLOCK};
-  struct lv_bytes inner = {block + LV_BLOCK, LV_DIGEST};
-  if (key.count > LV_BLOCK) {
-    if (!digest(context, key, nothing, nothing, block)) return 0;
-  } else if (key.count) {
-    memcpy(block, key.start, key.count);
-  }
-  mask(block, 0x36);
-  if (!digest(context, pad, first, second, block + LV_BLOCK)) return 0;
-  mask(block, 0x36 ^ 0x5C);
-  return digest(context, pad, inner, nothing, code);
+static int put(HMAC_CTX *context, struct lv_bytes part) {
+  return !part.count || lv_lib.HMAC_Update(context, part.start, part.count);
 }
 
 enum lv_crypto lv_hmac(struct lv_bytes key, struct lv_bytes first, struct lv_bytes second, void *code) {
-  EVP_MD_CTX *context = lv_lib.EVP_MD_CTX_new();
-  unsigned char *block = lv_lib.CRYPTO_secure_zalloc(LV_BLOCK + LV_DIGEST, NULL, 0);
-  int is_done = context && block && hmac(context, block, key, first, second, code);
-  lv_lib.CRYPTO_secure_free(block, NULL, 0);
-  lv_lib.EVP_MD_CTX_free(context);
+  // A key without bytes is none only where its address says so, too.
+  const void *start = key.start ? key.start : "";
+  HMAC_CTX *context = lv_lib.HMAC_CTX_new();
+  int is_done = context && key.count <= INT_MAX &&
+                lv_lib.HMAC_Init_ex(context, start, (int)key.count, lv_sha256_digest, NULL) && put(context, first) &&
+                put(context, second) && lv_lib.HMAC_Final(context, code, NULL);
+  lv_lib.HMAC_CTX_free(context);
   lv_wipe_stack();
   if (is_done) return LV_CRYPTO_DONE;
   memset(code, 0, LV_DIGEST);

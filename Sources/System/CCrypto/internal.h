@@ -7,10 +7,13 @@
 #define CCRYPTO_INTERNAL_H
 
 #define _GNU_SOURCE
+// HMAC_CTX has no successor but EVP_MAC, which looks its digest up by name at every use.
+#define OPENSSL_API_COMPAT 0x10100000L
 #define OPENSSL_NO_DEPRECATED
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "CCrypto.h"
 
@@ -40,6 +43,11 @@
   CALL(EVP_DigestInit_ex2)         \
   CALL(EVP_DigestUpdate)           \
   CALL(EVP_DigestFinal_ex)         \
+  CALL(HMAC_CTX_new)               \
+  CALL(HMAC_CTX_free)              \
+  CALL(HMAC_Init_ex)               \
+  CALL(HMAC_Update)                \
+  CALL(HMAC_Final)                 \
   CALL(EVP_PKEY_new_raw_private_key_ex) \
   CALL(EVP_PKEY_new_raw_public_key_ex)  \
   CALL(EVP_PKEY_get_raw_public_key) \

@@ -47,11 +47,13 @@ enum ReplacementFiles {
     try workshop.descriptor.names().filter(ReplacementTrailer.isNote)
   }
 
-  /// A work file, open for reading; nil if there is none.
-  static func find(_ name: [UInt8], in workshop: SharedDescriptor) throws(Errno) -> SharedDescriptor? {
+  /// A work file, open for reading if nothing else is said; nil if there is none.
+  static func find(
+    _ name: [UInt8], in workshop: SharedDescriptor, _ flags: OpenFlags = [.readOnly, .nonBlocking]
+  ) throws(Errno) -> SharedDescriptor? {
     do throws(Errno) {
       let file = try FileName.with(name) { name throws(Errno) in
-        try workshop.descriptor.open(name, [.readOnly, .nonBlocking])
+        try workshop.descriptor.open(name, flags)
       }
       guard try file.status().kind == .regular else { return nil }
       return SharedDescriptor(file)

@@ -1,5 +1,5 @@
 """Turns single bits of what counts in encrypted files whose session has ended, and in a keybag: a reader that shares no code
-with the daemon refuses each of them. Files of two blocks are of two classes; the one of the third has index pages and holes.
+with the daemon refuses each of them. Files of two blocks are of two classes; those of the third have index pages and holes.
 Also refused are entries, sectors and pages that change places, within a file and between two that have the same class.
 
 flips.py BASE STEP: every STEPth bit of each structure, beginning anywhere
@@ -17,6 +17,8 @@ import sealed_reader
 PAGE, SECTOR = 4096, 512
 # Of the large file: in page 0, at the ends of its first two index pages, in the middle, and at the end.
 SPREAD = [0, 7, 23, 24, 71, 72, 300, 301, 618]
+# Of a file that is a hole but for these: in the first segment, and in the second, which has a key of its own.
+FAR = [0, 16385]
 # Each beside another one of its class.
 SMALL = {"a/file": "a/other", "a/other": "a/file", "c/file": "c/other", "c/other": "c/file"}
 
@@ -63,11 +65,27 @@ def make_large(vault, dice):
     return bytes(content)
 
 
-class Flipped:
-    """One file, and a copy of it that is changed in place and back."""
+def make_far(vault, dice):
+    """Both slots are in use, and both entries of each block."""
+    content = bytearray((FAR[-1] + 1) * PAGE - 77)
+    with open(f"{vault.path}/b/far", "wb", buffering=0) as file:
+        for _ in range(2):
+            for block in FAR:
+                data = dice.randbytes(PAGE if block < FAR[-1] else PAGE - 77)
+                os.pwrite(file.fileno(), data, block * PAGE)
+                content[block * PAGE : block * PAGE + len(data)] = data
+            os.fsync(file.fileno())
+    return bytes(content)
 
-    def __init__(self, vault, name, content, keys, sessions, base):
-        self.name, self.content, self.keys, self.sessions = name, content, keys, sessions
+
+class Flipped:
+    """One file, and a copy of it that is changed in place and back.
+
+    `blocks`: those that are read where all are meant.
+    """
+
+    def __init__(self, vault, name, content, keys, sessions, base, blocks=None):
+        self.name, self.content, self.keys, self.sessions, self.blocks = name, content, keys, sessions, blocks
         path = f"{vault.upper}/{name}"
         self.stored = sealed_reader.contents_of(path)
         self.copy, self.tried = f"{base}/{name.replace('/', '-')}", 0
@@ -101,8 +119,8 @@ class Flipped:
         """That each of the bits makes the file one that is refused."""
         for byte, bit in changes:
             os.pwrite(self.file, bytes([self.stored[byte] ^ 1 << bit]), byte)
-        found, reason = read(self.copy, self.keys, self.sessions, blocks)
-        if blocks is None and not reason:
+        found, reason = read(self.copy, self.keys, self.sessions, self.blocks if blocks is None else blocks)
+        if blocks is None and self.blocks is None and not reason:
             sentence += f"; {'the same' if found == self.content else 'other'} content"
         require(reason, f"{self.name}, {sentence}: not refused")
         for byte, _ in changes:
@@ -122,11 +140,11 @@ class Flipped:
 
     def cut(self, step):
         pages = len(self.stored) // PAGE
-        for left in {*range(pages - 1, 0, -max(1, step // 20)), 1}:
-            with open(self.copy, "wb") as file:
-                file.write(self.stored[: left * PAGE])
+        # From the end on, so each cut finds what it leaves.
+        for left in sorted({*range(pages - 1, 0, -max(1, step // 20)), 1}, reverse=True):
+            os.ftruncate(self.file, left * PAGE)
             # A file that was emptied is one of the things nobody notices (docs/encryption.md).
-            require(read(self.copy, self.keys, self.sessions)[1], f"{self.name}, cut to {left} of {pages} pages: not refused")
+            require(read(self.copy, self.keys, self.sessions, self.blocks)[1], f"{self.name}, cut to {left} of {pages} pages: not refused")
             self.tried += 1
 
     def put(self, pieces, blocks, sentence):
@@ -192,14 +210,17 @@ def main():
     base, step = sys.argv[1], int(sys.argv[2])
     _, dice = seeded("flips")
     with Vault(base) as vault:
-        contents = {name: make_small(vault, dice, name) for name in SMALL} | {"b/large": make_large(vault, dice)}
+        contents = {name: make_small(vault, dice, name) for name in SMALL}
+        contents |= {"b/large": make_large(vault, dice), "b/far": make_far(vault, dice)}
     own = f"{vault.upper}/.varve"
     whole = {name: sealed_reader.contents_of(f"{own}/{name}") for name in ("keybag", "sessions")}
     keyfile = sealed_reader.contents_of(vault.key)
     keys = sealed_reader.Keys(keyfile, b"", whole["keybag"])
     sessions = sealed_reader.Sessions(whole["sessions"], keys)
     tried, kinds = 0, set()
-    files = {name: Flipped(vault, name, content, keys, sessions, base) for name, content in contents.items()}
+    # All of a file that ends in the second segment is read once.
+    some = {"b/far": FAR}
+    files = {name: Flipped(vault, name, content, keys, sessions, base, some.get(name)) for name, content in contents.items()}
     for name, file in files.items():
         kinds |= {f"{name} {kind}" for kind in file.live}
         if not name.endswith("other"):
@@ -212,8 +233,8 @@ def main():
         os.close(file.file)
         tried += file.tried
         print(f"{name}: {len(file.live)} structures, {file.tried} changes, each refused")
-    for block in SPREAD:
-        require(f"b/large block {block}" in kinds, f"block {block} of the large file is not there")
+    for name, block in [("b/large", block) for block in SPREAD] + [("b/far", block) for block in FAR]:
+        require(f"{name} block {block}" in kinds, f"block {block} of {name} is not there")
     bag = whole["keybag"]
     for number in range(dice.randrange(step), len(bag) * 8, step):
         changed = bytearray(bag)

@@ -264,5 +264,5 @@ int fcntl(int fd, int command, ...) {
 }
 
 int fsync(int fd) { return (int)PASS_ON(fd, LF_SYNC, SYS_fsync, fd); }
-int fdatasync(int fd) { return (int)PASS_ON(fd, LF_SYNC, SYS_fdatasync, fd); }
+int fdatasync(int fd) { return (int)PASS_ON(fd, LF_SYNC | LF_DATA_SYNC, SYS_fdatasync, fd); }
 int syncfs(int fd) { return (int)PASS_ON(fd, LF_SYNC, SYS_syncfs, fd); }

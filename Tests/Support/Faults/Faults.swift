@@ -21,6 +21,8 @@ package struct CallKinds: OptionSet, Sendable {
   package static let name = CallKinds(rawValue: 1 << 9)
   package static let sync = CallKinds(rawValue: 1 << 10)
   package static let lease = CallKinds(rawValue: 1 << 11)
+  /// Those of `sync` that need not take times and attributes along.
+  package static let dataSync = CallKinds(rawValue: 1 << 12)
 
   package static let changes: CallKinds = [.make, .write, .attribute, .mode, .owner, .times, .name, .sync]
   package static let all: CallKinds = [.changes, .open, .look, .read]

@@ -5,51 +5,99 @@
 //   1  the note, in a file that is swept; fsync; renamed to        the file as it was
 //      c-INODE-GENERATION; fsync of work/
 //   2  the header is written (`SealedFile.changeClass`), and       the file of either class, perhaps without what the note
-//      what that takes away is given back                          says, and the note
-//   3  the note is removed                                         nothing
+//      what that takes away is given back; fsync                   says, and the note
+//   3  the note is cut to nothing; fsync; removed                  nothing, or an empty note, which says nothing
 //
 // The next mount for writing gives back what a note says, and removes it; of a file that has had another path since it only
-// removes it. Nobody else writes to the file in 1 to 3: the lock of its node is held.
+// removes it. Nobody else writes to the file in 1 to 3: the lock of its node is held. Afterwards anybody does, and a note that came
+// back in a crash would take back what that moved and stripped. So the change, or the mount, fails unless the note is gone for good.
 
 import LinuxFiles
 import RecordFormat
 
 extension ReplacementSite {
-  /// Runs a change that writes to a file, and gives back itself what that takes away, while `note` says what that is.
+  /// Runs a change that writes to a file, gives back itself what that takes away, and brings that to the disk, while `note`
+  /// says what it is.
   func noting(_ note: ReplacementTrailer?, _ change: () throws(Errno) -> Void) throws(Errno) {
     guard let note else { return try change() }
     let workshop = try workshop()
     guard let bytes = note.encoded() else { throw .invalid }
     let made = try ReplacementFiles.make(in: workshop)
     // Whichever name it has by now.
-    defer { discard([note.nameOfNote, made.name], in: workshop) }
-    try made.file.descriptor.writeAll(bytes, at: 0)
-    try requireLock()
-    try ReplacementFiles.publish(made.file, made.name, as: note.nameOfNote, in: workshop)
-    try change()
+    let names = [note.nameOfNote, made.name]
+    do throws(Errno) {
+      try made.file.descriptor.writeAll(bytes, at: 0)
+      try requireLock()
+      try ReplacementFiles.publish(made.file, made.name, as: note.nameOfNote, in: workshop)
+      try change()
+    } catch {
+      // It has been logged if that fails, too.
+      try? forget(made.file, names, in: workshop)
+      throw error
+    }
+    try forget(made.file, names, in: workshop)
+  }
+
+  /// Takes a note away so that no crash brings it back.
+  ///
+  /// Without the lock it may be another mount's by now.
+  private func forget(
+    _ note: SharedDescriptor?, _ names: [[UInt8]], in workshop: SharedDescriptor
+  ) throws(Errno) {
+    guard !lacksLock() else { return }
+    if (try? empty(note)) != nil { return discard(names, in: workshop) }
+    do throws(Errno) {
+      for name in names {
+        do throws(Errno) {
+          try ReplacementFiles.remove(name, from: workshop)
+        } catch .noSuchFile, .isDirectory {
+          // The other name, then; and a directory says nothing.
+        }
+      }
+      try workshop.descriptor.sync()
+    } catch {
+      Log.error(
+        "the note \(String(decoding: names[0], as: UTF8.self)) of a change of class can neither be emptied nor removed: "
+          + "the next mount may give its file back a time and privileges that it has lost since: \(error)")
+      throw error
+    }
+  }
+
+  private func empty(_ note: SharedDescriptor?) throws(Errno) {
+    guard let note else { throw .noSuchFile }
+    try note.descriptor.truncate(to: 0)
+    try note.descriptor.sync()
   }
 
   /// Gives back what changes of class took away that a crash interrupted; of how many files.
+  ///
+  /// Fails if a note stays: by the next mount its file may have been written to.
   func giveBackNoted(beneath root: SharedDescriptor) throws(Errno) -> Int {
+    let workshop = try workshop()
     var count = 0
-    for name in try ReplacementFiles.notes(in: try workshop()) {
+    var notes: [(name: [UInt8], file: SharedDescriptor?)] = []
+    for name in try ReplacementFiles.notes(in: workshop) {
+      let file = try? ReplacementFiles.find(name, in: workshop, [.readWrite, .nonBlocking])
+      notes.append((name, file))
       do throws(Errno) {
-        if try giveBackNoted(name, beneath: root) { count += 1 }
+        if let file, try giveBack(name, from: file, beneath: root) { count += 1 }
       } catch {
         Log.error("the time of a file whose class was being changed cannot be given back: \(error)")
       }
-      // Whatever came of it: by the next mount the file may have been written to.
-      discard([name], in: try workshop())
     }
     if count > 0 {
+      // All of it at once, and also of files that this user may not open.
+      try workshop.descriptor.syncFileSystem()
       Log.notice("gave back the times of \(count) files, whose class was being changed in a crash")
     }
+    for note in notes { try forget(note.file, [note.name], in: workshop) }
     return count
   }
 
-  private func giveBackNoted(_ name: [UInt8], beneath root: SharedDescriptor) throws(Errno) -> Bool {
-    guard let work = try ReplacementFiles.find(name, in: try workshop()),
-      let note = try ReplacementSite.trailer(of: work.descriptor), note.nameOfNote == name,
+  private func giveBack(
+    _ name: [UInt8], from file: SharedDescriptor, beneath root: SharedDescriptor
+  ) throws(Errno) -> Bool {
+    guard let note = try ReplacementSite.trailer(of: file.descriptor), note.nameOfNote == name,
       let object = try ReplacementFiles.object(at: note.path, beneath: root), try isObject(object, of: note)
     else { return false }
     try requireLock()

@@ -61,7 +61,7 @@ final class ReplacementSite: Sendable {
   /// Whether the volume may be written to at this moment.
   let mayWrite: @Sendable () -> Bool
   /// Whether the lock for writing is not confirmed at this moment; also asked while the volume becomes writable.
-  private let lacksLock: @Sendable () -> Bool
+  let lacksLock: @Sendable () -> Bool
 
   init(
     of directory: VolumeDirectory, store: MetadataStore,
@@ -89,6 +89,9 @@ final class ReplacementSite: Sendable {
       }
     }
   }
+
+  /// Not while the volume is mounted read-only.
+  var hasWorkshop: Bool { directory.workshop != nil }
 
   /// EROFS while the volume is mounted read-only.
   func workshop() throws(Errno) -> SharedDescriptor {

@@ -23,17 +23,17 @@ extension ReplacementSite {
 
   /// Settles what is in the workshop, before the volume serves anybody.
   ///
-  /// A work file whose file is not under its path any more is kept: its file finds it by its number when it is opened.
+  /// A work file whose file is not under its path any more is kept: its file finds it by its number when it is opened. Fails
+  /// where a note of a change of class would stay.
   @discardableResult
-  func recover(beneath root: SharedDescriptor) -> ReplacementRecovery {
+  func recover(beneath root: SharedDescriptor) throws(Errno) -> ReplacementRecovery {
     var sum = ReplacementRecovery()
+    // A mount that only reads settles nothing.
+    guard hasWorkshop else { return sum }
+    sum.givenBack = try giveBackNoted(beneath: root)
     let names: [[UInt8]]
     do throws(Errno) {
       names = try ReplacementFiles.names(in: try workshop())
-      sum.givenBack = try giveBackNoted(beneath: root)
-    } catch .readOnly {
-      // A mount that only reads settles nothing.
-      return sum
     } catch {
       Log.error("replacements of content that a crash interrupted cannot be listed: \(error)")
       return sum

@@ -4,7 +4,7 @@
 //   1  the sector that is not in use                   that one old, torn or new; the other one opens
 //   2  fdatasync                                       the same
 //   3  the sector in use                               it old, torn or new; the first one is new, and opens
-//   4  fdatasync                                       both new
+//   4  fsync, which takes the times along              both new
 //   5  the marker in the record: the caller's          the header is right, and the marker is not
 //
 // The sector in use is the first one, unless that is damaged. Between two openings nothing but the wrapping differs, so
@@ -35,7 +35,7 @@ extension SealedFile {
       guard try replaceHeader(half, with: bytes, of: identity.keys) else { return false }
       try restoreTimes()
       // As any fsync: what a failed one loses of the content has to be known.
-      try synchronize(dataOnly: true)
+      try synchronize(dataOnly: half != identity.half)
     }
     state.withLock { state in
       guard state.identity?.keys === identity.keys else { return }

@@ -16,6 +16,7 @@
 #define LF_NAME (1u << 9)       // renamed, linked, removed
 #define LF_SYNC (1u << 10)
 #define LF_LEASE (1u << 11)     // taken; no part of what is called all
+#define LF_DATA_SYNC (1u << 12) // a sync, too, but one that need not take times and attributes along
 
 /// Which calls fail: of the calls of these kinds the first `before` pass, the next `count` fail with `error`; 0 ends the
 /// program there, and less than 0 waits until there are no kinds any more.
