@@ -73,7 +73,7 @@ extension MountTests {
 
     @Test(
       "On a read-only volume the kernel reads files of lowers itself; once it is writable they are changed when they are closed",
-      .enabled(if: Machine.passesThrough))
+      .enabled(if: Machine.passesThrough, "this kernel passes no files through"))
     func handedOver() throws {
       let stage = try LayerStage()
       defer { stage.remove() }
@@ -227,11 +227,9 @@ extension MountTests {
           + "kill $sleep")
     }
 
-    private static let hasOverlay = (try? Text.read("/proc/filesystems").contains("overlay")) ?? false
-
     @Test(
       "The kernel's own overlayfs reads and continues what was made here, and the other way round",
-      .enabled(if: hasOverlay))
+      .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"))
     func agreement() throws {
       let stage = try LayerStage()
       defer { stage.remove() }
@@ -253,7 +251,7 @@ extension MountTests {
 
     @Test(
       "The kernel's overlayfs shows what its marks have no words for as the layers have it",
-      .enabled(if: hasOverlay))
+      .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"))
     func exceptions() throws {
       let stage = try LayerStage()
       defer { stage.remove() }
