@@ -98,6 +98,22 @@ extension MountTests {
         """)
     }
 
+    @Test("A read-only volume over lowers makes nothing in its upper directory, and needs nothing there")
+    func readOnly() throws {
+      let stage = try LayerStage()
+      defer { stage.remove() }
+      let said = try stage.shell(
+        """
+        mkdir upper/d lower/d lower2/d; echo upper > upper/d/a; echo lower > lower/d/a; echo b > lower/d/b; echo c > lower2/d/c
+        all() { find upper -printf '%p %i %m %n %T@ %C@\\n'; }
+        all > before; varve mount -o ro,lower=lower:lower2 upper mount; cat mount/d/*
+        refused() { if "$@" 2> said; then exit 1; fi; grep -q 'Read-only file system' said; }
+        refused touch mount/new; refused rm mount/d/b; refused chmod 600 mount/d/c; refused mv mount/d mount/e
+        varve umount mount; all | diff before -
+        """)
+      #expect(said == "upper\nb\nc\n")
+    }
+
     @Test("A signal ends a copy, also for who waits for it, and nothing of it is left") func interrupted()
       throws
     {
