@@ -1,4 +1,5 @@
-// Lowers on file systems that cannot say which they are: those of programs (FUSE), and NFS, have no identifier that lasts.
+// Lowers on file systems that are made of others: those of programs (FUSE), which have no identifier that lasts, and overlayfs, where
+// the devices of a directory and of what is in it differ.
 
 import Glibc
 import MountSupport
@@ -30,6 +31,77 @@ extension MountTests.LayerMountTests {
       varve umount mount; varve mount -o lower=lower upper mount
       test "$(cat mount/solo)" = "$(printf 'solo\\nmore')"; test "$(cat mount/moved/x)" = x; test ! -e mount/b
       varve umount mount; test "$(cat lower2/solo lower2/a lower2/b)" = "$(printf 'solo\\none\\none')"
+      """)
+  }
+
+  /// What the scripts about overlayfs begin with: a tree `kernel` of what its lower has, what its upper has, and what it copied.
+  ///
+  /// `listed` prints what a listing numbers other than stat does.
+  private static let overlay =
+    LayerStage.look + """
+      tree() {
+        mkdir lower2/d lower2/own; for name in a b c; do echo $name > lower2/$name; echo $name > lower2/d/$name; done
+        echo deep > lower2/own/deep; ln -s a lower2/d/link; ln lower2/c lower2/d/second; mkdir lower/top
+        mount -t overlay -o lowerdir=lower2,upperdir=lower,workdir=work$1 overlay kernel
+        echo more >> kernel/b; echo new > kernel/d/new; rm kernel/d/b; mkdir kernel/made; echo x > kernel/made/x; ln kernel/made/x kernel/made/y
+        setfattr -n user.note -v kept kernel/a
+      }
+      over() { varve mount -o lower=kernel upper mount; }
+      numbers() { find mount -path mount/.varve -prune -o -print0 | xargs -0 stat -c '%n %i' | sort; }
+      listed() { python3 -c '
+      import os
+      for place, _, _ in os.walk("mount"):
+          for entry in os.scandir(place):
+              if entry.name != ".varve" and entry.inode() != entry.stat(follow_symlinks=False).st_ino: print(entry.path)'; }
+
+      """
+
+  private func onOverlay(_ script: String) throws {
+    let stage = try LayerStage(prelude: Self.overlay)
+    defer {
+      for name in ["mount", "kernel", "lower2"] { umount2("\(stage.base)/\(name)", CInt(MNT_DETACH)) }
+      stage.remove()
+    }
+    #expect(try stage.shell(script) == "")
+  }
+
+  @Test(
+    "A tree that overlayfs shows is a lower as any other: read, brought up, moved, and the same after a remount",
+    .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"),
+    .enabled(if: Programs.has("python3"), "needs python3"))
+  func onOverlay() throws {
+    try onOverlay(
+      """
+      tree; look kernel > before; over; look mount | diff before -; numbers > first; listed
+      # Of 'c' and of 'made/x' there are two names.
+      test "$(cut -d' ' -f2 first | sort | uniq -d | wc -l)" = 2
+      for name in a b d/a d/new own/deep; do echo brought >> mount/$name; chmod 600 mount/$name; done; grep -q brought mount/a
+      numbers | diff first -; listed; test "$(getfattr --only-values -n user.note mount/a)" = kept
+      echo link >> mount/c; test "$(cat mount/d/second)" = "$(printf 'c\\nlink')"
+      echo two >> mount/made/y; grep -q two mount/made/x; rm mount/made/x; test "$(cat mount/made/y)" = "$(printf 'x\\ntwo')"
+      mv mount/d mount/moved; mv mount/own/deep mount/moved/deep; rm mount/b; look mount > after; numbers > second; listed
+      varve umount mount; over; look mount | diff after -; numbers | diff second -; listed
+      varve umount mount; varve check --lower kernel upper; look kernel | diff before -
+      """)
+  }
+
+  @Test(
+    "Where overlayfs shows files of several devices, each has one number wherever it is asked for, and those with several names are not changed",
+    .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"),
+    .enabled(if: Programs.has("python3"), "needs python3"))
+  func onOverlayOfSeveral() throws {
+    try onOverlay(
+      """
+      mount -t tmpfs tmpfs lower2; tree ,xino=off; test $(stat -c %d kernel) != $(stat -c %d kernel/a)
+      look kernel > before; over; look mount | diff before -; numbers > first; listed
+      test "$(cut -d' ' -f2 first | sort | uniq -d | wc -l)" = 2
+      for name in a b d/a d/new own/deep; do echo brought >> mount/$name; chmod 600 mount/$name; done; grep -q brought mount/a
+      numbers | diff first -; listed; test "$(getfattr --only-values -n user.note mount/a)" = kept
+      refused() { if "$@" 2> said; then exit 1; fi; grep -q "not supported" said; }
+      refused sh -c "echo more >> mount/c"; refused mv mount/d/second mount/d/third; refused ln mount/made/x mount/made/z; rm mount/made/x
+      mv mount/d mount/moved; mv mount/own/deep mount/moved/deep; rm mount/b; look mount > after; listed
+      varve umount mount; over; look mount | diff after -; listed
+      varve umount mount; varve check --lower kernel upper; look kernel | diff before -
       """)
   }
 
