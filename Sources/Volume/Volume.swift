@@ -97,11 +97,10 @@ package final class Volume: Sendable {
     let status = try rootDescriptor.descriptor.status()
     isOfThisMachine = upper.isOfThisMachine && !options.disabledFeatures.contains("local")
     isLocal = fileSystem.isLocal && isOfThisMachine
-    let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     if !isOfThisMachine { live.requireLease() }
     // What the kernel is handed it writes to without asking, also when the lock is lost; and beyond this machine it
     // fails with errors that are nobody's.
-    stackDepth = isPrivileged && isOfThisMachine ? (isStacked ? 2 : 1) : 0
+    stackDepth = isPrivileged && isOfThisMachine ? (fileSystem.isStacked ? 2 : 1) : 0
     locks = try StripedLocks { [toldAttributes] stripe in toldAttributes.expire(stripe: stripe) }
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())

@@ -5,8 +5,6 @@ import Testing
 extension CommandTests {
   /// The commands of "Upper directories of layers" in docs/portability.md, as they are written there.
   @Suite("Upper directories of layers elsewhere") struct LayerPortabilityTests {
-    private static let hasOverlay = (try? Text.read("/proc/filesystems").contains("overlay")) ?? false
-
     /// A volume `upper` over `lower` and `base` with a history; the scripts run beside them, and `look` tells a tree.
     private func stage(_ script: String) throws {
       let base = try TemporaryDirectory.make()
@@ -45,7 +43,9 @@ extension CommandTests {
         """)
     }
 
-    @Test("An upper directory of overlayfs is taken over as the document says", .enabled(if: hasOverlay))
+    @Test(
+      "An upper directory of overlayfs is taken over as the document says",
+      .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"))
     func takenOver() throws {
       try stage(
         """
@@ -56,7 +56,9 @@ extension CommandTests {
         """)
     }
 
-    @Test("An upper directory is given to overlayfs as the document says", .enabled(if: hasOverlay))
+    @Test(
+      "An upper directory is given to overlayfs as the document says",
+      .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"))
     func given() throws {
       try stage(
         """

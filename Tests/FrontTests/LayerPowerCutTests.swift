@@ -43,6 +43,7 @@ extension FrontTests {
     private static let prelude =
       ScriptShell.sound + ScriptShell.settled + """
         attach() { mount -o loop now disk && settled varve mount -o lower=$LOWER disk/upper mount; }
+        lower() { (cd $LOWER; find . -printf '%P %y %m %U %G %s %n %T@ %C@\n' | sort; find . -type f -print0 | sort -z | xargs -0 sha1sum); }
 
         """
 
@@ -65,7 +66,7 @@ extension FrontTests {
         ? "sound" : "varve check -y --repair --lower $LOWER disk/upper >/dev/null 2>&1; varve check --lower"
       let items = CutItem.all
       for item in items { try item.make(in: "\(base)/\(lower)") }
-      _ = try scripts.must("umount disk", in: base)
+      _ = try scripts.must("lower > was; umount disk", in: base, environment)
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
       let started = environment.merging(faults.environment) { $1 }
       var dice = Dice(for: "power cuts over layers: \(kind) \(lower)")
@@ -110,7 +111,8 @@ extension FrontTests {
           test "$(ls -A disk/upper/.varve/work | grep -v '^wh$' | wc -l)" = 0 || exit 2
           touch mount/goes-on && rm mount/goes-on && varve umount mount || exit 3
           \(check) $LOWER disk/upper || exit 4
-          umount disk || exit 5
+          lower | diff was - || exit 5
+          umount disk || exit 6
           """, in: base, environment)
         #expect(seen.exit == 0, "\(story): \(seen.exit) \(seen.output)")
         if seen.exit != 0 { break }
@@ -131,7 +133,7 @@ extension FrontTests {
         truncate -s 160M before; mkfs.btrfs -q before; mount -o loop before disk
         mkdir disk/upper $LOWER
         for name in mode move cut link few; do seq 50000 > $LOWER/$name; done; seq 100 > $LOWER/few
-        ln $LOWER/link $LOWER/second; sync; umount disk
+        ln $LOWER/link $LOWER/second; sync; lower > was; umount disk
         change() { case $1 in mode | few) chmod 600 mount/$1;; move) mv mount/move mount/moved;; link) chmod 600 mount/second;;
           cut) perl -e 'truncate("mount/cut", 100000) or die';; esac; }
         content() { case $1 in cut) seq 50000 | head -c 100000;; few) seq 100;; *) seq 50000;; esac; }
@@ -141,7 +143,7 @@ extension FrontTests {
           cp --sparse=always now cut; varve umount mount; settled umount disk; mv cut now; attach
           file=mount/$deed; if [ $deed = move ]; then file=mount/moved; fi
           content $deed | cmp - $file || { ls -l mount disk/upper; exit 1; }
-          varve umount mount; settled umount disk
+          varve umount mount; lower | diff was -; settled umount disk
         done
         """, in: stage.base, ["LOWER": "\(stage.base)/\(lower)"])
     }

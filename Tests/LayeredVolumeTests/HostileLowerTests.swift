@@ -150,3 +150,55 @@ struct HostileLowerTests {
     }
   }
 }
+
+extension HostileLowerTests {
+  /// What becomes of a lower as a whole.
+  enum Loss: String, CaseIterable, Sendable {
+    case moved, replaced, removed
+
+    func befall(_ tree: LayeredTree) throws {
+      let (lower, outside) = (tree.lowers[0], tree.base + "/outside")
+      if self == .removed { return try FileManager.default.removeItem(atPath: lower) }
+      guard rename(lower, outside + "/former") == 0 else { throw Errno.current }
+      if self == .replaced { guard rename(outside + "/d", lower) == 0 else { throw Errno.current } }
+    }
+
+    /// Where it befell one, that is there again, or an empty one.
+    func end(_ tree: LayeredTree) throws {
+      let (lower, outside) = (tree.lowers[0], tree.base + "/outside")
+      if self == .replaced, access(outside + "/former", F_OK) == 0 { rename(lower, outside + "/d") }
+      guard access(lower, F_OK) != 0 else { return }
+      guard (self == .removed ? mkdir(lower, 0o755) : rename(outside + "/former", lower)) == 0 else {
+        throw Errno.current
+      }
+    }
+  }
+
+  @Test(
+    "A lower that is moved away or replaced goes on showing what it has; one that is removed is empty",
+    arguments: deeds, Loss.allCases)
+  func lost(_ deed: Deed, _ loss: Loss) throws {
+    let held = try heldAtEachCall(
+      from: HostileLowerTests.isLong ? 0 : (loss.rawValue.count * 3 + deed.testDescription.count) % 17,
+      step: HostileLowerTests.isLong ? 1 : 17,
+      of: deed.run, in: tree, behind: { try loss.befall($0) }
+    ) { tree, result, story in
+      let story: Comment = "\(loss), \(story)"
+      if case .failure(let error) = result {
+        let isExpected = (error as? Errno).map { HostileLowerTests.errors.contains($0) } ?? false
+        #expect(loss == .removed && isExpected, story)
+      }
+      // In the same mount, and then with the lower where it was.
+      try tree.create("afterwards", "new")
+      let seen = try loss == .removed ? [] : tree.state()
+      if loss == .removed {
+        #expect(try Set(tree.names("")).isSubset(of: ["d", "new", "afterwards"]), story)
+      }
+      try loss.end(tree)
+      try look(at: tree, story)
+      #expect(try tree.read("afterwards") == "new", story)
+      if loss != .removed { #expect(try tree.state() == seen, story) }
+    }
+    #expect(held > 0)
+  }
+}

@@ -44,7 +44,14 @@ struct ModelTests {
     "It does so of items that lie in lowers, while the upper becomes a lower again and again",
     .enabled(if: Programs.has("rsync")), arguments: ["passthrough=off", ""])
   func overLowers(options: String) throws {
-    _ = try act(.layered(options), operations: Wish.isLong ? Wish.operations : Wish.operations / 16)
+    _ = try act(Setting(options).overLowers, operations: Wish.isLong ? Wish.operations : Wish.operations / 16)
+  }
+
+  @Test(
+    "It does so of items in lowers with every option that changes what is decided",
+    .enabled(if: Programs.has("rsync")), arguments: variants)
+  func overLowersWithOptions(_ setting: Setting) throws {
+    _ = try act(setting.overLowers, operations: Wish.operations / (Wish.isLong ? 8 : 40))
   }
 
   static let arrangements = Arrangement.all.map { Setting($0) }

@@ -37,8 +37,8 @@ struct Setting: Sendable, CustomStringConvertible {
     return setting
   }()
 
-  static func layered(_ options: String) -> Setting {
-    var setting = Setting(options)
+  var overLowers: Setting {
+    var setting = self
     setting.hasLowers = true
     return setting
   }

@@ -12,10 +12,16 @@ extension MountTests {
   @Suite("Items of lowers under the rules of the core", .timeLimit(.minutes(4))) struct LayerCoreTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
+    /// How the volume is served, and whether its lower has bookkeeping that says that items have records.
+    static let lowers: [(String, Bool)] =
+      isLong
+      ? Arrangement.all.flatMap { [($0, true), ($0, false)] }
+      : [("", true), ("passthrough=off,cache=none", false)]
+
     @Test(
       "Every vector is answered as written of items that lie in a lower, and a refusal copies nothing",
-      arguments: isLong ? Arrangement.all : ["", "passthrough=off,cache=none"])
-    func everyVector(arrangement: String) throws {
+      arguments: lowers)
+    func everyVector(arrangement: String, hasBookkeeping: Bool) throws {
       let vectors = try AuthorizationVector.load()
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -24,6 +30,7 @@ extension MountTests {
         for vector in vectors { try stage(vector, tree, volume).build() }
       }
       let lower = try volume.becomeLower()
+      if !hasBookkeeping { try Program.shell("rm -r '\(lower)/.varve'") }
       let before = try LowerTree.print(of: lower)
       var answered = 0
       for (options, group) in Dictionary(grouping: vectors, by: \.scene.volume.words) {

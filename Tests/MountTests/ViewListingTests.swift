@@ -249,51 +249,14 @@ extension MountTests {
     func heldUp() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
-      // The reader's memory is a page of a file, and whoever has that does not answer.
-      let memory = try MountedVolume("passthrough=off")
-      defer { memory.remove() }
-      try #require(Calls.write(memory.upper + "/page", String(repeating: "-", count: 4096)) == nil)
       let real = try volume.directory("Library", 0, 0, 0o755)
       try #require(Calls.create(real + "/.localized") == nil)
       for number in 0..<20 { try #require(Calls.create("\(real)/\(number).txt") == nil) }
       let view = volume.path + "/.varve/view/fr/Bibliothèque"
-      let daemon = try #require(memory.daemon)
-      let reader = try RunningProgram(
-        try #require(Programs.path(of: "python3")),
-        [
-          "-c",
-          """
-          import ctypes, mmap, os, sys, time
-          page = mmap.mmap(os.open(sys.argv[1] + '/page', os.O_RDWR), 4096)
-          place = (ctypes.c_char * 4096).from_buffer(page)
-          directory = os.open(sys.argv[2], os.O_RDONLY | os.O_DIRECTORY)
-          print('ready', os.getpid(), flush=True)
-          while not os.path.exists(sys.argv[3]):
-              time.sleep(0.01)
-          count = ctypes.CDLL(None).syscall(int(sys.argv[4]), directory, ctypes.byref(place), 4096)
-          print('read' if count > 0 else 'nothing', flush=True)
-          time.sleep(60)
-          """, memory.path, real, volume.base + "/go", "\(SYS_getdents64)",
-        ], output: volume.base + "/said")
+      let reader = try HeldReader(of: real, in: volume.base)
       defer { reader.end() }
-      // Also where something fails below: the reader could not end before.
-      defer { kill(daemon, SIGCONT) }
-      func waitUntil(_ isSo: () -> Bool) throws {
-        let deadline = Clock.monotonicNanoseconds &+ 20_000_000_000
-        while !isSo() { try #require(Clock.monotonicNanoseconds < deadline && reader.isRunning) }
-      }
-      func has(said word: String) -> Bool { (try? Text.read(volume.base + "/said"))?.contains(word) == true }
-      try waitUntil { has(said: "\n") }
-      kill(daemon, SIGSTOP)
-      try #require(Calls.create(volume.base + "/go") == nil)
-      // The reader stands in the call. Nothing is changed before: a listing that begins meanwhile has names alone.
-      let process = try Text.read(volume.base + "/said").filter(\.isNumber)
-      var since = Clock.monotonicNanoseconds
-      try waitUntil {
-        let call = (try? Text.read("/proc/\(process)/syscall")) ?? ""
-        if !call.hasPrefix("\(SYS_getdents64) ") { since = Clock.monotonicNanoseconds }
-        return Clock.monotonicNanoseconds &- since > 200_000_000
-      }
+      // Nothing is changed before it stands in the call: a listing that begins meanwhile has names alone.
+      try reader.hold()
       #expect(Calls.answer(chmod(view, 0o700)) == .busy)
       let closing = OwnersChange()
       var owner = Crowd()
@@ -304,9 +267,9 @@ extension MountTests {
         #expect(BytePath(view).names?.count == 20)
         #expect(Calls.read(view + "/7") == .success(""))
       }
-      let isEarly = closing.isOver.load(ordering: .acquiring) || has(said: "read\n")
+      let isEarly = closing.isOver.load(ordering: .acquiring) || reader.hasRead
       #expect(!isEarly, "the reader was not held up")
-      kill(daemon, SIGCONT)
+      reader.letGo()
       owner.join()
       let isOver = closing.isOver.load(ordering: .acquiring)
       #expect(isOver)
@@ -316,7 +279,7 @@ extension MountTests {
         }
       }
       #expect(refused.allSatisfy { $0 == [.accessDenied, .accessDenied] }, "\(refused)")
-      try waitUntil { has(said: "read\n") }
+      try reader.waitUntilRead()
     }
   }
 }

@@ -98,6 +98,9 @@ package struct FileSystemStatus: Sendable, Equatable {
     default: false
     }
   }
+
+  /// Whether it shows what lies on other file systems, or may: overlayfs, and those of programs.
+  package var isStacked: Bool { [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(magic) }
 }
 
 extension FileSystemStatus {

@@ -118,7 +118,7 @@ extension Volume {
           try shownNumber(
             of: next, name, in: directory.backing, of: directory.node,
             isImpure: directory.backing.layer > 0 || above.record.isImpure
-              || isSubvolume(above.status, in: 0))
+              || listsOtherNumbers(above.status, in: 0))
         }
       }
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {

@@ -13,15 +13,15 @@ extension Volume {
     for part in parts.all {
       let isImpure = try stack.record(of: part.descriptor, in: part.layer).core.isImpure
       let status = try part.descriptor.descriptor.status()
-      impure.append(isImpure || isSubvolume(status, in: part.layer))
+      impure.append(isImpure || listsOtherNumbers(status, in: part.layer))
     }
     return MergedListing(parts.all, impure: impure)
   }
 
-  /// Whether a directory is on another device than the root of its layer, as a subvolume is: then the numbers that a listing
-  /// has are not those of the layer.
-  func isSubvolume(_ status: FileStatus, in layer: UInt8) -> Bool {
-    store(of: layer).numbers.map { $0.device != status.device } ?? false
+  /// Whether the numbers that a listing of a directory has are not those of its layer, as where it is on another device than the
+  /// root of that, which a subvolume is.
+  func listsOtherNumbers(_ status: FileStatus, in layer: UInt8) -> Bool {
+    store(of: layer).numbers.map { $0.device != status.device || !$0.areListed } ?? false
   }
 
   /// The number that a lookup of a listed name would show.

@@ -21,6 +21,9 @@ struct ItemNumbers: Sendable {
   let home: Residence
   /// Where the objects lie that origins in this layer name, by the tags that its volume gave.
   let tags: [UInt32: Residence]
+  /// Whether listings have the numbers that stat shows: overlayfs without `xino` lists those of its layers, and a program lists what it
+  /// likes.
+  let areListed: Bool
 
   func layerFacts(of status: FileStatus, _ record: CoreRecord) -> LayerFacts {
     LayerFacts(

@@ -47,14 +47,17 @@ struct LayerNumbering {
       zip(usable, statuses).compactMap { tag, status in tag.map { ($0, home(status.device)) } },
       uniquingKeysWith: { first, _ in first })
     numbers.append(
-      ItemNumbers(layer: 0, device: upperStatus.device, home: .upperDevice, tags: own))
+      ItemNumbers(
+        layer: 0, device: upperStatus.device, home: .upperDevice, tags: own,
+        areListed: !upper.fileSystem.isStacked))
     tags.append(nil)
     for (index, lower) in lowers.enumerated() {
       numbers.append(
         ItemNumbers(
           layer: UInt8(truncatingIfNeeded: index + 1), device: statuses[index].device,
           home: home(statuses[index].device),
-          tags: LayerNumbering.homes(in: lower.header, lowers, statuses, home)))
+          tags: LayerNumbering.homes(in: lower.header, lowers, statuses, home),
+          areListed: !lower.fileSystem.isStacked))
       tags.append(usable[index])
     }
     announced = AnnouncedLayers(
