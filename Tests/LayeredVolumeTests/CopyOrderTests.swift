@@ -62,7 +62,8 @@ private final class CopyRecorder {
     switch kind {
     case .make: return "made"
     case .write: return "bytes"
-    case .sync: return CopyRecorder.isNameless(file) ? "synced" : "something else synced"
+    case let kind where kind.contains(.sync):
+      return CopyRecorder.isNameless(file) ? "synced" : "something else synced"
     case .name:
       let new = CopyRecorder.names(in: upper).subtracting(names).sorted()
       if described.isEmpty, let name = new.first { described = CopyRecorder.describe("\(upper)/\(name)") }

@@ -14,7 +14,7 @@ import Testing
     var steps: [String] = []
     try observing({ kind, file in
       if kind == .name { steps.append("name") }
-      guard kind == .sync else { return }
+      guard kind.contains(.sync) else { return }
       let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")
       steps.append("sync \((path ?? "?").replacingOccurrences(of: tree.upper + "/", with: ""))")
     }) { try body() }
