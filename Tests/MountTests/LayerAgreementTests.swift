@@ -14,7 +14,7 @@ import Testing
 private enum Deed: CaseIterable {
   case create, write, makeDirectory, symbolicLink, link, remove, removeDirectory, removeTree, rename,
     exchange, mode
-  case attribute
+  case attribute, owner
 
   private static let names = ["a", "b", "c", "d"]
 
@@ -47,6 +47,11 @@ private enum Deed: CaseIterable {
     case .exchange: return lt_renameat2(AT_FDCWD, path, AT_FDCWD, other, 2) == 0
     case .mode: return !isLink(path) && chmod(path, number.isMultiple(of: 2) ? 0o750 : 0o711) == 0
     case .attribute: return !isLink(path) && Attribute.set(path, "user.note", "\(number)") == nil
+    // What is made in a directory has its group, other than in a plain one. Nothing would say of a symbolic link that it had
+    // other names.
+    case .owner:
+      let group = isDirectory(path) ? 0 : gid_t(number % 5)
+      return !isLink(path) && chown(path, uid_t(number % 3), group) == 0
     }
   }
 
@@ -70,9 +75,14 @@ extension MountTests {
       LayerStage.look + ScriptShell.times + ScriptShell.settled + """
         kernel() { mount -t overlay -o redirect_dir=on,index=${INDEX:-on},metacopy=off,lowerdir=$1,upperdir=upper,workdir=work overlay kernel; }
         ours() { varve mount -o lower=$1 upper mount; }
-        # Names, kinds, modes, content, attributes, and which names are of one file.
-        all() { look $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
+        # Owners, and when what nobody has written since `start` was modified: a copy takes both along.
+        owners() { (cd $1; find . -path ./.varve -prune -o -printf '%P %U %G\\n' | sort
+          find . -path ./.varve -prune -o ! -type d ! -newer ../start -printf '%P %T@\\n' | sort); }
+        # Names, kinds, modes, owners, content, attributes, and which names are of one file.
+        all() { look $1; owners $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
           find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | awk 'NF > 1' | sort; echo); }
+        # The same with all times of modification, but for the root's, which the first mount makes a directory in.
+        dated() { all $1; (cd $1; find . -mindepth 1 -path ./.varve -prune -o -printf '%P %T@\\n' | sort); }
         # Copies every name of the files that have several, also where one is left: a change of the file copies only the one by which it is made.
         whole() { (cd $1; { find . -path ./.varve -prune -o -type f -links +1 -print0; grep -rlZ --exclude-dir=.varve '^linked$' .; } | sort -zu | perl -0ne 'chomp; rename $_, "$_~" and rename "$_~", $_ or die'); }
         # Files of two names lose one: in a lower overlayfs would make two files of them.
@@ -159,7 +169,7 @@ extension MountTests {
         if isIndexed { try addNames(in: "\(stage.base)/\(lower)", &dice) }
       }
       try stage.shell(
-        "ours lower:lower2; cp -a mount plain; rm -rf plain/.varve; umount mount; rm -rf upper; mkdir upper; for lower in lower lower2; do times $lower > times.$lower; done"
+        "touch start; ours lower:lower2; cp -a mount plain; rm -rf plain/.varve; umount mount; rm -rf upper; mkdir upper; for lower in lower lower2; do times $lower > times.$lower; done"
       )
       var (done, marks) = (0, "")
       for round in 0..<10 {
@@ -177,8 +187,8 @@ extension MountTests {
         try stage.shell(
           """
           all \(mount) > left; all plain | diff - left > said || { echo "round \(round), \(mine) and a plain directory:"; cat said; exit 1; }
-          umount \(mount); settled \(other) \(layers)
-          all \(otherMount) | diff left - > said || { echo "round \(round), made by \(mine):"; cat said; exit 1; }; umount \(otherMount)
+          dated \(mount) > left; umount \(mount); settled \(other) \(layers)
+          dated \(otherMount) | diff left - > said || { echo "round \(round), made by \(mine):"; cat said; exit 1; }; umount \(otherMount)
           """)
         marks += try stage.shell(
           "getfattr -R -h -d -m 'trusted.overlay' upper 2> /dev/null | grep -o 'opaque\\|redirect' | sort -u; "
@@ -190,7 +200,7 @@ extension MountTests {
           """
           settled mv upper \(name); rm -rf work; mkdir upper work; times \(name) > times.\(name)
           for side in ours kernel; do settled $side \(name):\(layers)
-            if [ $side = ours ]; then way=mount; else way=kernel; fi; all $way | diff left - > said || { echo "\(name), as $side has it:"; cat said; exit 1; }
+            if [ $side = ours ]; then way=mount; else way=kernel; fi; dated $way | diff left - > said || { echo "\(name), as $side has it:"; cat said; exit 1; }
             umount $way; done
           """)
         lowers.insert(name, at: 0)
@@ -214,10 +224,10 @@ extension MountTests {
         try addNames(in: "\(stage.base)/\(lower)", &dice)
       }
       try stage.shell(
-        "mkdir plain; for layer in \(lowers.reversed().joined(separator: " ")); do over $layer plain; times $layer > times.$layer; done"
+        "touch start; mkdir plain; for layer in \(lowers.reversed().joined(separator: " ")); do over $layer plain; times $layer > times.$layer; done"
       )
       // Names of a file that a layer above hides are counted, as in the lower itself.
-      let looks = lowers.count > 1 ? ["look", "groups"] : ["look", "groups", "counts"]
+      let looks = lowers.count > 1 ? ["look", "owners", "groups"] : ["look", "owners", "groups", "counts"]
       func agree(_ story: String) throws {
         for look in looks {
           try stage.shell(

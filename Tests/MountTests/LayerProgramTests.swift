@@ -1,7 +1,5 @@
 // Programs that people run over lowers, each held against the same work in a plain directory.
 
-import Glibc
-import LinuxFiles
 import MountSupport
 import Testing
 
@@ -116,16 +114,9 @@ extension MountTests {
         """)
     }
 
-    /// The root and a memory file system that is not part of it.
-    private static let hasOtherMemory: Bool = {
-      var (root, memory) = (stat(), stat())
-      return lstat("/", &root) == 0 && lstat("/dev/shm", &memory) == 0 && root.st_dev != memory.st_dev
-        && access("/dev/shm", W_OK) == 0
-    }()
-
     @Test(
       "The root itself is a lower, with the upper in memory: programs run in it, and it does not change",
-      .enabled(if: hasOtherMemory, "needs a /dev/shm apart from the root"))
+      .enabled(if: Machine.hasOtherMemory, "needs a /dev/shm apart from the root"))
     func root() throws {
       let stage = try LayerStage(in: try TemporaryDirectory.makeInMemory())
       defer { stage.remove() }

@@ -115,47 +115,54 @@ extension MountTests {
           """, "\(said)")
     }
 
+    /// `library NUMBER FILE` and `program FILE` make what runs: a program that has the sum of its own table and of a library's
+    /// ready whenever it is asked, which `ask` does of the one that is `P`.
+    private static let running = """
+      # Four megabytes each, of which nothing is read before it is asked for.
+      cat > table.c <<'END'
+      #define N 1000000
+      __asm__(".pushsection .rodata\\n.balign 4096\\ntable: .fill 1000000, 4, " VALUE "\\n.popsection");
+      extern const unsigned table[] __attribute__((visibility("hidden")));
+      unsigned long sum(void) { unsigned long s = 0; for (long i = 0; i < N; i += 512) s += table[i]; return s; }
+      END
+      cat > program.c <<'END'
+      #include <dlfcn.h>
+      #include <stdio.h>
+      #define N 1000000
+      __asm__(".pushsection .rodata\\n.balign 4096\\nown: .fill 1000000, 4, 5\\n.popsection");
+      extern const unsigned own[] __attribute__((visibility("hidden")));
+      int main(int count, char **words) {
+        void *library = dlopen(words[1], RTLD_NOW);
+        if (!library) { puts(dlerror()); return 1; }
+        unsigned long (*sum)(void) = (unsigned long (*)(void)) dlsym(library, "sum");
+        char line[9];
+        puts("runs"); fflush(stdout);
+        while (fgets(line, sizeof line, stdin)) {
+          unsigned long s = 0;
+          for (long i = 0; i < N; i += 512) s += own[i];
+          printf("%lu %lu\\n", sum(), s); fflush(stdout);
+        }
+        return 0;
+      }
+      END
+      library() { gcc -O1 -shared -fPIC -DVALUE='"'$1'"' -o $2 table.c; }
+      program() { gcc -O1 -o $1 program.c -ldl; }
+      ask() { echo >&${P[1]}; read -t 20 line <&${P[0]}; echo "$line"; }
+
+      """
+
     @Test(
       "A mapped library and a running program go on while they are changed, replaced and removed",
       .enabled(if: Programs.has("gcc")),
       arguments: routes)
     func mapped(options: String) throws {
-      let stage = try LayerStage()
+      let stage = try LayerStage(prelude: LayerUseTests.running)
       defer { stage.remove() }
       let said = try stage.shell(
         """
-        # Four megabytes each, of which nothing is read before it is asked for.
-        cat > table.c <<'END'
-        #define N 1000000
-        __asm__(".pushsection .rodata\\n.balign 4096\\ntable: .fill 1000000, 4, " VALUE "\\n.popsection");
-        extern const unsigned table[] __attribute__((visibility("hidden")));
-        unsigned long sum(void) { unsigned long s = 0; for (long i = 0; i < N; i += 512) s += table[i]; return s; }
-        END
-        cat > program.c <<'END'
-        #include <dlfcn.h>
-        #include <stdio.h>
-        #define N 1000000
-        __asm__(".pushsection .rodata\\n.balign 4096\\nown: .fill 1000000, 4, 5\\n.popsection");
-        extern const unsigned own[] __attribute__((visibility("hidden")));
-        int main(int count, char **words) {
-          void *library = dlopen(words[1], RTLD_NOW);
-          if (!library) { puts(dlerror()); return 1; }
-          unsigned long (*sum)(void) = (unsigned long (*)(void)) dlsym(library, "sum");
-          char line[9];
-          puts("runs"); fflush(stdout);
-          while (fgets(line, sizeof line, stdin)) {
-            unsigned long s = 0;
-            for (long i = 0; i < N; i += 512) s += own[i];
-            printf("%lu %lu\\n", sum(), s); fflush(stdout);
-          }
-          return 0;
-        }
-        END
-        gcc -O1 -shared -fPIC -DVALUE='"3"' -o lower/lib.so table.c; gcc -O1 -shared -fPIC -DVALUE='"4"' -o new.so table.c
-        gcc -O1 -o lower/program program.c -ldl; cp -a lower kept
+        library 3 lower/lib.so; library 4 new.so; program lower/program; cp -a lower kept
         varve mount -o lower=lower\(options.isEmpty ? "" : "," + options) upper mount
         coproc P { exec mount/program "$PWD/mount/lib.so"; }
-        ask() { echo >&${P[1]}; read -t 20 line <&${P[0]}; echo "$line"; }
         read -t 20 line <&${P[0]}; echo "$line"
         # In the upper from now on, while their first pages are in use.
         chmod 711 mount/program; echo end >> mount/lib.so; test -e upper/program -a -e upper/lib.so
@@ -178,6 +185,44 @@ extension MountTests {
           5862 9770
 
           """)
+    }
+
+    @Test(
+      "A mapped library and a running program go on when they, or what they are in, are renamed first",
+      .enabled(if: Programs.has("gcc")),
+      arguments: routes)
+    func renamed(options: String) throws {
+      let stage = try LayerStage(prelude: LayerUseTests.running)
+      defer { stage.remove() }
+      let said = try stage.shell(
+        """
+        mkdir -p lower/{files,directory,both}/in; library 3 lib.so; program program
+        for d in files directory both; do cp lib.so program lower/$d/in; done; cp -a lower kept; rm lib.so
+        varve mount -o lower=lower\(options.isEmpty ? "" : "," + options) upper mount
+        cd mount
+        for d in files directory both; do
+          echo $d; coproc P { exec $d/in/program $d/in/lib.so; }
+          read -t 20 line <&${P[0]}; number=$(stat -c %i $d/in/program)
+          # Nothing of the tables has been read yet.
+          case $d in
+            files) mv $d/in/program $d/in/run; mv $d/in/lib.so $d/in/map; mv $d/in $d/moved ;;
+            directory) mv $d/in $d/moved; ask; mv $d/moved/program $d/moved/run; mv $d/moved/lib.so $d/moved/map ;;
+            both) mv $d/in/program $d/run; mv $d $d-moved; d=$d-moved; mv $d/in/lib.so map; ask
+              mv $d/in $d/moved; mv $d/run map $d/moved ;;
+          esac
+          ask; test $(stat -c %i $d/moved/run) = $number; test $(stat -L -c %i /proc/$P_PID/exe) = $number
+          (echo >> $d/moved/run) 2>&1 | grep -o 'Text file busy'
+          chmod 711 $d/moved/run; echo end >> $d/moved/map; ask
+          cp ../program $d/new; mv $d/new $d/moved/run; rm -r $d; ask
+          exec {P[1]}>&-; wait $P_PID
+        done
+        cd ..; test -z "$(ls mount)"; varve umount mount; diff -r lower kept
+        """)
+      let sums = "5862 9770\n"
+      #expect(
+        said == "files\n\(sums)Text file busy\n\(sums)\(sums)"
+          + ["directory", "both"].map { "\($0)\n\(sums)\(sums)Text file busy\n\(sums)\(sums)" }.joined(),
+        "\(said)")
     }
 
     @Test(

@@ -14,8 +14,9 @@ import sys
 import time
 
 BASE = sys.argv[1]
-EVENTS = ["write", "rename", "move", "replace", "remove", "link", "chmod", "exchange"]
+EVENTS = ["write", "rename", "move", "replace", "remove", "link", "chmod", "exchange", "truncate", "shorten", "direct", "mapped"]
 FIRST, SECOND = b"first " * 2000, b"SECOND"
+BLOCK, SHORT = 4096, 5000
 OFD_GETLK, OFD_SETLK = 36, 37
 MODIFY, ATTRIB, MOVED_FROM, MOVED_TO, DELETE, CREATE = 2, 4, 0x40, 0x80, 0x200, 0x100
 libc = ctypes.CDLL(None, use_errno=True)
@@ -66,6 +67,73 @@ class Watch:
         return seen & mask == mask
 
 
+def begin(event, directory, path, watch, around):
+    """The first change of a file; the name and the content that it has then, and what the writer still holds.
+
+    What has no name any more has None.
+    """
+    now, content, held = path, FIRST, []
+    if event == "rename":
+        now = f"{directory}/renamed"
+        os.rename(path, now)
+        check(event, "the directory's watch", around.saw(MOVED_FROM | MOVED_TO))
+    elif event == "move":
+        os.rename(directory, directory + "d")
+        now = f"{directory}d/log"
+    elif event == "replace":
+        with open(f"{directory}/new", "wb") as file:
+            file.write(b"other")
+        os.rename(f"{directory}/new", path)
+        check(event, "the new file", open(path, "rb").read(), b"other")
+        now = None
+    elif event == "remove":
+        os.unlink(path)
+        check(event, "the directory's watch", around.saw(DELETE))
+        now = None
+    elif event == "link":
+        now = f"{directory}/second"
+        os.link(path, now)
+        check(event, "the directory's watch", around.saw(CREATE))
+    elif event == "chmod":
+        os.chmod(path, 0o600)
+        check(event, "the watch of the file", watch.saw(ATTRIB))
+    elif event == "exchange":
+        with open(f"{directory}/other", "wb") as file:
+            file.write(b"other")
+        now = f"{directory}/other"
+        if libc.renameat2(-100, path.encode(), -100, now.encode(), 2) < 0:
+            raise OSError(ctypes.get_errno(), "exchange")
+    elif event == "truncate":
+        os.close(os.open(path, os.O_WRONLY | os.O_TRUNC))
+        content = b""
+        check(event, "the watch of the file", watch.saw(MODIFY))
+    elif event == "shorten":
+        writer = os.open(path, os.O_RDWR)
+        os.ftruncate(writer, SHORT)
+        os.close(writer)
+        content = FIRST[:SHORT]
+        check(event, "the watch of the file", watch.saw(MODIFY))
+    elif event == "direct":
+        writer = os.open(path, os.O_RDWR | os.O_DIRECT)
+        # A mapping is aligned.
+        with mmap.mmap(-1, BLOCK) as block:
+            block[:] = b"D" * BLOCK
+            check(event, "bytes written", os.pwritev(writer, [block], BLOCK), BLOCK)
+            content = FIRST[:BLOCK] + b"D" * BLOCK + FIRST[2 * BLOCK:]
+            check(event, "bytes read", os.preadv(writer, [block], 0), BLOCK)
+            check(event, "its own descriptor", block[:], FIRST[:BLOCK])
+        os.close(writer)
+        check(event, "the watch of the file", watch.saw(MODIFY))
+    elif event == "mapped":
+        writer = os.open(path, os.O_RDWR)
+        pages = mmap.mmap(writer, len(FIRST))
+        os.close(writer)
+        pages[BLOCK:BLOCK + 6] = b"MAPPED"
+        content = FIRST[:BLOCK] + b"MAPPED" + FIRST[BLOCK + 6:]
+        held.append(pages)
+    return now, content, held
+
+
 def main():
     mount = f"{BASE}/mount"
     for event in EVENTS:
@@ -83,62 +151,42 @@ def main():
             followed += os.read(tail.stdout.fileno(), 65536)
         watch = Watch(path, MODIFY | ATTRIB)
         around = Watch(directory, MOVED_FROM | MOVED_TO | DELETE | CREATE)
-        # The first change of the file: what comes after it goes by the name that it has then.
-        now = path
-        if event == "rename":
-            now = f"{directory}/renamed"
-            os.rename(path, now)
-            check(event, "the directory's watch", around.saw(MOVED_FROM | MOVED_TO))
-        elif event == "move":
-            os.rename(directory, directory + "d")
-            now = f"{directory}d/log"
-        elif event == "replace":
-            with open(f"{directory}/new", "wb") as file:
-                file.write(b"other")
-            os.rename(f"{directory}/new", path)
-            check(event, "the new file", open(path, "rb").read(), b"other")
-            now = None
-        elif event == "remove":
-            os.unlink(path)
-            check(event, "the directory's watch", around.saw(DELETE))
-            now = None
-        elif event == "link":
-            now = f"{directory}/second"
-            os.link(path, now)
-            check(event, "the directory's watch", around.saw(CREATE))
-        elif event == "chmod":
-            os.chmod(path, 0o600)
-            check(event, "the watch of the file", watch.saw(ATTRIB))
-        elif event == "exchange":
-            with open(f"{directory}/other", "wb") as file:
-                file.write(b"other")
-            now = f"{directory}/other"
-            if libc.renameat2(-100, path.encode(), -100, now.encode(), 2) < 0:
-                raise OSError(ctypes.get_errno(), "exchange")
-        # What has no name any more is reached by who has it open.
-        check(event, "locks of before", others(now or f"/proc/{os.getpid()}/fd/{reader}"), "False False")
-        writer = os.open(now or f"/proc/{os.getpid()}/fd/{reader}", os.O_RDWR | os.O_APPEND)
+        # What comes after it goes by the name that the file has then, or by who has it open.
+        now, content, held = begin(event, directory, path, watch, around)
+        name = now or f"/proc/{os.getpid()}/fd/{reader}"
+        check(event, "the size", os.fstat(reader).st_size, len(content))
+        check(event, "what an old descriptor reads", os.pread(reader, len(FIRST) + 1, 0), content)
+        check(event, "what an old mapping shows", shared[:len(content)], content)
+        check(event, "locks of before", others(name), "False False")
+        writer = os.open(name, os.O_RDWR | os.O_APPEND)
         os.write(writer, SECOND)
         check(event, "the watch of the file", watch.saw(MODIFY))
-        check(event, "an old descriptor", os.pread(reader, 100, len(FIRST)), SECOND)
-        over = os.open(now or f"/proc/{os.getpid()}/fd/{reader}", os.O_WRONLY)
+        check(event, "an old descriptor", os.pread(reader, 100, len(content)), SECOND)
+        if len(content) < len(FIRST):
+            rest = min(len(content) // mmap.PAGESIZE * mmap.PAGESIZE + mmap.PAGESIZE, len(FIRST))
+            check(event, "an old mapping", shared[len(content):rest], SECOND.ljust(rest - len(content), b"\0"))
+        # A file that has become shorter is shown from its beginning.
+        more = (b"" if len(content) == len(FIRST) else content) + SECOND
+        limit = time.monotonic() + 15
+        while len(followed) < len(FIRST) + len(more) and time.monotonic() < limit:
+            if select.select([tail.stdout], [], [], 0.2)[0]:
+                followed += os.read(tail.stdout.fileno(), 65536)
+        check(event, "tail -f", followed[len(FIRST):], more)
+        tail.kill()
+        tail.wait()
+        over = os.open(name, os.O_WRONLY)
         os.pwrite(over, b"FIRST", 0)
         check(event, "an old descriptor", os.pread(reader, 5, 0), b"FIRST")
-        check(event, "an old mapping", shared[:5], b"FIRST")
+        for pages in [shared, *held]:
+            check(event, "an old mapping", pages[:5], b"FIRST")
         check(event, "the number", os.fstat(reader).st_ino, number)
         if now:
             check(event, "the number by name", os.stat(now).st_ino, number)
-        end = time.monotonic() + 15
-        while len(followed) < len(FIRST) + len(SECOND) and time.monotonic() < end:
-            if select.select([tail.stdout], [], [], 0.2)[0]:
-                followed += os.read(tail.stdout.fileno(), 65536)
-        check(event, "tail -f", followed[len(FIRST):], SECOND)
-        tail.kill()
-        tail.wait()
         fcntl.flock(reader, fcntl.LOCK_UN)
         fcntl.fcntl(reader, OFD_SETLK, lock_struct(fcntl.F_UNLCK))
-        check(event, "locks when they are given up", others(now or f"/proc/{os.getpid()}/fd/{reader}"), "True True")
-        shared.close()
+        check(event, "locks when they are given up", others(name), "True True")
+        for pages in [shared, *held]:
+            pages.close()
         for fd in (reader, writer, over, watch.fd, around.fd):
             os.close(fd)
     for event in EVENTS:

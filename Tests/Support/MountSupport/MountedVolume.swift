@@ -9,6 +9,13 @@ import LinuxFiles
 package enum Machine {
   /// Real mounts need root and the kernel's device.
   package static let canMount = geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0
+
+  /// The root, and a memory file system that is not part of it.
+  package static let hasOtherMemory: Bool = {
+    var (root, memory) = (stat(), stat())
+    return lstat("/", &root) == 0 && lstat("/dev/shm", &memory) == 0 && root.st_dev != memory.st_dev
+      && access("/dev/shm", W_OK) == 0
+  }()
 }
 
 /// A mounted volume.
