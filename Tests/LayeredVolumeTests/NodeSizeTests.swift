@@ -32,4 +32,11 @@ import Testing
     print("a node has \(now) bytes, \(former) before layers")
     #expect(former > 64 && now <= former + 8)
   }
+
+  @Test("The parts of a directory are 24 bytes, and 48 on the heap where only the upper has it") func parts()
+  {
+    #expect(MemoryLayout<DirectoryParts?>.size == 24)
+    // A part behind the head of an array.
+    #expect(MemoryLayout<LayerPart>.stride + 32 == 48)
+  }
 }

@@ -98,8 +98,8 @@ final class CallTracer {
 }
 
 extension CallCount {
-  /// How idle threads wait, and what a stopped call goes on as.
-  private static let waiting: Set<String> = ["futex", "restart_syscall", "rt_sigtimedwait"]
+  /// How idle threads wait, what a stopped call goes on as, and how the memory of a thread grows: `AllocationTests` counts that.
+  private static let waiting: Set<String> = ["futex", "restart_syscall", "rt_sigtimedwait", "mprotect"]
 
   /// Calls that are younger than some versions of strace.
   private static let young = [

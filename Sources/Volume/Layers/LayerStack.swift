@@ -56,6 +56,17 @@ final class LayerStack: Sendable {
     return Redirect(value.span).map { .says($0) } ?? .unusable
   }
 
+  /// Whether the layers below are asked for a directory under another name at all.
+  func hasRedirect(_ name: borrowing FileName, in directory: LayerDirectory) throws(Errno) -> Bool {
+    try AttributeName.with(redirectName) { redirect throws(Errno) in
+      do throws(Errno) {
+        return try directory.attribute(redirect, of: name) != nil
+      } catch .unsupported {
+        return false
+      }
+    }
+  }
+
   /// Whether the mark closes a directory.
   func isClosedByMark(_ directory: SharedDescriptor) throws(Errno) -> Mark<Bool> {
     let value = try attribute(opaqueName, of: directory)

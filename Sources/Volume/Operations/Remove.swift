@@ -50,7 +50,7 @@ extension Volume {
         let facts = try facts(of: found, name)
         let above = try self.facts(of: parent)
         try gate.require(caller, .remove(directory: isDirectory), on: facts.item, in: above.item)
-        if try !isAlone(found, facts, in: parent) {
+        if try !isAlone(found, facts, name, in: parent) {
           try facts.requireUnfrozen(removedFrom: above)
           try removeInLayers(name, from: parent, facts, found)
         } else {
@@ -74,12 +74,15 @@ extension Volume {
   }
 
   /// Whether a name concerns the upper alone: there is one layer, or only the upper has its directory.
-  func isAlone(_ found: FoundName, _ facts: Facts, in parent: Node) throws(Errno) -> Bool {
-    guard resolver.stack != nil else { return true }
+  func isAlone(
+    _ found: FoundName, _ facts: Facts, _ name: borrowing FileName, in parent: Node
+  ) throws(Errno) -> Bool {
+    guard let stack = resolver.stack else { return true }
     guard found.directory.layer == 0, links(facts, found) == .single, try isPure(parent) else { return false }
     guard facts.item.isDirectory else { return true }
-    guard let node = nodes.node(of: ObjectIdentity(found.status)) else { return false }
-    return resolver.isKnownPure(node)
+    if let node = nodes.node(of: ObjectIdentity(found.status)), resolver.isKnownPure(node) { return true }
+    // Nothing else leads from here to a lower.
+    return try !stack.hasRedirect(name, in: found.directory)
   }
 
   /// Whether only the upper has a directory, so that no other layer can have what is in it.

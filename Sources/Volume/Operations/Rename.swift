@@ -90,7 +90,7 @@ extension Volume {
         try gate.require(
           caller, .rename(rename),
           Scene(move.source.item, in: above.item, to: move.below.item, over: move.target?.item))
-        if try isAlone(move, style, in: parent, newParent) {
+        if try isAlone(move, style, name, in: parent, newName, in: newParent) {
           try renameAlone(move, name, in: parent, newName, in: newParent, style)
         } else {
           try renameInLayers(move, name, in: parent, newName, in: newParent, style)
@@ -103,15 +103,16 @@ extension Volume {
 
   /// Whether a rename concerns the upper alone, so that nothing has to be marked.
   private func isAlone(
-    _ move: Move, _ style: RenameStyle, in parent: Node, _ newParent: Node
+    _ move: Move, _ style: RenameStyle, _ name: borrowing FileName, in parent: Node,
+    _ newName: borrowing FileName, in newParent: Node
   ) throws(Errno) -> Bool {
     guard resolver.stack != nil else { return true }
     guard style != .exchange, !move.source.item.isDirectory, !hasOrigin(move.source),
-      try isAlone(move.foundSource, move.source, in: parent), try isPure(newParent)
+      try isAlone(move.foundSource, move.source, name, in: parent), try isPure(newParent)
     else { return false }
     guard let found = move.foundTarget, let target = move.target else { return true }
     guard !target.item.isDirectory else { return false }
-    return try isAlone(found, target, in: newParent)
+    return try isAlone(found, target, newName, in: newParent)
   }
 
   /// Where the upper alone is concerned: in one call, unless the new name has a whiteout that is left of others.
