@@ -20,6 +20,17 @@ package struct AttributeNames: Sendable, Equatable {
     }
   }
 
+  package func contains(_ name: [UInt8]) -> Bool {
+    guard bytes.count > name.count else { return false }
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: 0) ?? bytes.count
+      if bytes[start..<end].elementsEqual(name) { return true }
+      start = end + 1
+    }
+    return false
+  }
+
   /// Every name in an array of its own.
   package var copies: [[UInt8]] {
     bytes.split(separator: 0).map([UInt8].init)

@@ -33,6 +33,10 @@ struct MergedListing {
     seen = parts.map { _ in ListedNames() }
   }
 
+  func isOf(_ others: DirectoryParts) -> Bool {
+    parts.elementsEqual(others.all) { $0.layer == $1.layer && $0.descriptor === $1.descriptor }
+  }
+
   var layer: UInt8 { parts[part].layer }
   var isPartImpure: Bool { impure[part] }
   /// What is being read.
@@ -42,7 +46,10 @@ struct MergedListing {
   /// Goes behind the name of a cookie; to the beginning with 0, and then nothing is remembered of what was shown.
   mutating func seek(to cookie: Int64) throws(Errno) {
     guard cookie > 0 else {
+      let first = part == 0 ? listing : nil
       self = MergedListing(parts, impure: impure, isAside: isAside)
+      try first?.seekListing(to: 0)
+      listing = first
       return
     }
     guard cookie <= Int64(offsets.count) else { throw .invalid }
@@ -54,7 +61,8 @@ struct MergedListing {
     try open().seekListing(to: offsets[position - 1])
   }
 
-  private mutating func open() throws(Errno) -> LayerDirectory {
+  /// The part that is being read, open for that.
+  mutating func open() throws(Errno) -> LayerDirectory {
     if let listing { return listing }
     // A lower keeps its access times.
     let directory = LayerDirectory(parts[part])

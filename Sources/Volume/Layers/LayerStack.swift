@@ -19,13 +19,14 @@ struct Layer: Sendable {
 /// All layers, the upper first.
 final class LayerStack: Sendable {
   let layers: [Layer]
-  /// In which namespace the marks of overlayfs are.
-  private let prefix: String
   private let generation = Atomic<UInt64>(0)
 
   init(_ layers: [Layer], namespace: MetadataStore.Namespace) {
     self.layers = layers
-    prefix = namespace.rawValue
+    let prefix = namespace.rawValue
+    opaqueName = Array("\(prefix).\(Marks.opaque)".utf8)
+    redirectName = Array("\(prefix).\(Marks.redirect)".utf8)
+    metacopyName = Array("\(prefix).\(Marks.metacopy)".utf8)
   }
 
   func layer(_ number: UInt8) -> Layer? {
@@ -46,9 +47,10 @@ final class LayerStack: Sendable {
 
   // MARK: Marks
 
-  var opaqueName: [UInt8] { Array("\(prefix).\(Marks.opaque)".utf8) }
-  var redirectName: [UInt8] { Array("\(prefix).\(Marks.redirect)".utf8) }
-  var metacopyName: [UInt8] { Array("\(prefix).\(Marks.metacopy)".utf8) }
+  /// The marks of overlayfs, in the namespace of the volume.
+  let opaqueName: [UInt8]
+  let redirectName: [UInt8]
+  let metacopyName: [UInt8]
 
   /// Where the layers below are asked for a directory.
   func redirect(of directory: SharedDescriptor) throws(Errno) -> Mark<Redirect?> {
@@ -80,8 +82,14 @@ final class LayerStack: Sendable {
   }
 
   func record(of object: SharedDescriptor, in layer: UInt8) throws(Errno) -> StoredRecord {
+    try record(of: object, try object.descriptor.status(), in: layer)
+  }
+
+  func record(
+    of object: SharedDescriptor, _ status: FileStatus, in layer: UInt8
+  ) throws(Errno) -> StoredRecord {
     guard let layer = self.layer(layer) else { return .none }
-    return try layer.store.record(of: try object.descriptor.status()) { name throws(Errno) in
+    return try layer.store.record(of: status) { name throws(Errno) in
       try object.descriptor.attribute(name)
     }
   }
@@ -147,9 +155,14 @@ extension LayerStack {
   }
 }
 
-/// How the engine looks at the layers.
-struct LayerView: LayerAccess {
-  let stack: LayerStack
+/// How the engine looks at the layers, for one walk.
+final class LayerView: LayerAccess {
+  private let stack: LayerStack
+  /// The names of the attributes of the directory that was asked last: most have none of those that matter, and one call tells
+  /// that of all.
+  private var known: (directory: SharedDescriptor, attributes: AttributeNames)?
+
+  init(stack: LayerStack) { self.stack = stack }
 
   var roots: [SharedDescriptor] { stack.layers.map(\.root.descriptor) }
 
@@ -173,19 +186,33 @@ struct LayerView: LayerAccess {
   }
 
   func redirect(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Redirect?> {
-    try stack.redirect(of: directory.directory)
+    guard mayHave(stack.redirectName, directory.directory) else { return .says(nil) }
+    return try stack.redirect(of: directory.directory)
   }
 
   /// What the daemon may not enter, and what is mounted in a lower.
   func isLasting(_ failure: Errno) -> Bool { failure == .accessDenied || failure == .crossDevice }
 
   func closing(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Closing> {
-    switch try stack.isClosedByMark(directory.directory) {
-    case .says(false): break
-    case .says(true): return .says(.byMark)
-    case .unusable: return .unusable
+    if mayHave(stack.opaqueName, directory.directory) {
+      switch try stack.isClosedByMark(directory.directory) {
+      case .says(false): break
+      case .says(true): return .says(.byMark)
+      case .unusable: return .unusable
+      }
     }
     let layer = UInt8(truncatingIfNeeded: directory.layer)
+    guard let record = stack.layer(layer)?.store.coreName, mayHave(record, directory.directory) else {
+      return .says(.open)
+    }
     return .says(try stack.isClosedByFlag(directory.directory, in: layer) ? .byFlag : .open)
+  }
+
+  /// Whether it pays to ask for an attribute; true where the names cannot be had.
+  private func mayHave(_ attribute: [UInt8], _ directory: SharedDescriptor) -> Bool {
+    if known?.directory !== directory {
+      known = (try? directory.descriptor.attributeNames()).map { (directory, $0) }
+    }
+    return known?.attributes.contains(attribute) ?? true
   }
 }

@@ -157,12 +157,28 @@ struct Resolver: ~Copyable, Sendable {
       let directory = try directory(node)
       return try directory.find(name).map { FoundName(directory: directory, status: $0) }
     }
-    return try find(name, in: try parts(node).all)
+    return try find(name, in: try parts(node).all[...])
+  }
+
+  /// The same for a name that was just read from the part of one layer: those of lowers above it do not have it.
+  func findListed(
+    _ name: borrowing FileName, in node: Node, by layer: UInt8
+  ) throws(Errno) -> FoundName? {
+    let parts = try parts(node).all
+    guard let place = parts.firstIndex(where: { $0.layer == layer }) else {
+      return try find(name, in: parts[...])
+    }
+    if place > 0, parts[0].layer == 0 {
+      guard case .missing = try Found.find(name, in: parts[..<1]) else {
+        return try find(name, in: parts[..<1])
+      }
+    }
+    return try find(name, in: parts[place...])
   }
 
   /// The same of a directory that is made of these parts.
-  func find(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> FoundName? {
-    guard let seen = try FoundName(name, in: parts[...]) else { return nil }
+  func find(_ name: borrowing FileName, in parts: ArraySlice<LayerPart>) throws(Errno) -> FoundName? {
+    guard let seen = try FoundName(name, in: parts) else { return nil }
     return try found(seen.status, name, in: seen.directory)
   }
 

@@ -146,7 +146,13 @@ extension Volume {
       if creation.isPlain, isExact {
         try actingAsOwner(creation) { () throws(Errno) in try create(directory, name) }
       } else {
-        try makeInWorkshop(creation, create: create) { (workshop, temporary) throws(Errno) in
+        try makeInWorkshop(
+          creation,
+          create: { (workshop, temporary) throws(Errno) in
+            try create(workshop, temporary)
+            return nil
+          }
+        ) { (workshop, temporary) throws(Errno) in
           try moveName(
             temporary, in: workshop, to: directory, as: name, .noReplace, isDirectory: kind == .directory)
         }
@@ -157,17 +163,18 @@ extension Volume {
     }
   }
 
-  /// The directory that a new name goes to; EEXIST if a layer below it has the name.
+  /// The directory that a new name goes to; EEXIST if a layer has the name, or the upper says that it is gone.
   ///
-  /// Whether the upper has it, the system tells when it is made.
+  /// In a directory that only the upper has, the system tells when it is made.
   func requireFree(_ name: borrowing FileName, in parent: Node) throws(Errno) -> LayerDirectory {
     guard resolver.stack != nil else { return try resolver.directory(parent) }
     let parts = try resolver.parts(parent)
-    if parts.isMerged || parts.top.layer != 0 {
-      if try resolver.find(name, in: parent) != nil { throw .exists }
-      return try requireUpperPart(of: parent)
+    guard parts.isMerged || parts.top.layer != 0 else { return LayerDirectory(parts.top) }
+    switch try Found<FileStatus>.find(name, in: parts.all[...]) {
+    case .file, .directory: throw .exists
+    case .removed(let part) where parts.all[part].layer == 0: throw .exists
+    case .missing, .removed: return try requireUpperPart(of: parent)
     }
-    return LayerDirectory(parts.top)
   }
 
   /// Whether the upper says that a name is gone, and so looks taken to the system.
@@ -185,7 +192,11 @@ extension Volume {
       let above = try directoryFacts(parent)
       let creation = try creation(of: kind, mode: mode, in: above, for: caller)
       let directory = try requireUpperPart(of: parent)
-      try makeInPlaceOfWhiteout(name, in: parent, directory, creation, create: create)
+      try makeInPlaceOfWhiteout(name, in: parent, directory, creation) {
+        (workshop, temporary) throws(Errno) in
+        try create(workshop, temporary)
+        return nil
+      }
       guard let status = try directory.find(name) else { throw .noSuchFile }
       let facts = newFacts(status, creation)
       return entry(referToNew(facts.brief, name, in: parent), facts.brief, in: above, for: caller)
@@ -193,18 +204,21 @@ extension Volume {
   }
 
   /// Under the exclusive lock of the directory; EEXIST if the name has been taken since the whiteout was seen.
-  func makeInPlaceOfWhiteout(
+  @discardableResult func makeInPlaceOfWhiteout(
     _ name: borrowing FileName, in parent: Node, _ directory: LayerDirectory, _ creation: Creation,
-    create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
-  ) throws(Errno) {
-    if try resolver.find(name, in: parent) != nil { throw .exists }
-    let facts = try nameFacts(name, in: parent, nil)
+    create: (LayerDirectory, borrowing FileName) throws(Errno) -> SharedDescriptor?
+  ) throws(Errno) -> SharedDescriptor {
+    let facts: NameFacts
+    do throws(Errno) { facts = try nameFacts(name, in: parent, nil) } catch {
+      guard error == .stale, try resolver.find(name, in: parent) != nil else { throw error }
+      throw .exists
+    }
     let place = ParentFacts(isUp: true, isImpure: true)
     let steps = try steps(
       creation.kind == .directory
         ? MakingPlan.directory(facts, in: place) : MakingPlan.object(facts, in: place))
     var runner = try planRunner(name, in: directory)
-    try makeInWorkshop(creation, create: create) { (_, temporary) throws(Errno) in
+    return try makeInWorkshop(creation, create: create) { (_, temporary) throws(Errno) in
       runner.work = temporary.copy()
       try runner.run(steps) { step throws(Errno) in
         // That is what is in the workshop.
@@ -214,16 +228,18 @@ extension Volume {
   }
 
   /// Makes an object under a name of our own, completes it, and only then publishes it.
-  func makeInWorkshop(
-    _ creation: Creation, create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void,
+  ///
+  /// `create` returns the object if it is open already, and the object is what is returned.
+  @discardableResult func makeInWorkshop(
+    _ creation: Creation, create: (LayerDirectory, borrowing FileName) throws(Errno) -> SharedDescriptor?,
     publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
-  ) throws(Errno) {
+  ) throws(Errno) -> SharedDescriptor {
     guard let workshop = directory.workshop.map({ LayerDirectory($0) }) else { throw .readOnly }
     let temporary = Workshop.nextName()
-    try FileName.with(temporary) { temporary throws(Errno) in
-      try actingAsOwner(creation) { () throws(Errno) in try create(workshop, temporary) }
+    return try FileName.with(temporary) { temporary throws(Errno) in
+      let made = try actingAsOwner(creation) { () throws(Errno) in try create(workshop, temporary) }
       do throws(Errno) {
-        let object = try workshop.hold(temporary)
+        let object = if let made { made } else { try workshop.hold(temporary) }
         try complete(object.descriptor, as: creation)
         // A directory that moves has its `..` rewritten, for which Linux wants it writable. So a caller who has no
         // privilege narrows it afterwards; until then nobody but its owner may do more.
@@ -232,6 +248,7 @@ extension Volume {
         if narrowsLater { try object.descriptor.changeMode(creation.item.mode.bits | 0o200) }
         try publish(workshop, temporary)
         if narrowsLater { narrow(object, to: creation.item.mode.bits) }
+        return object
       } catch {
         Workshop.discard(
           temporary, isDirectory: creation.kind == .directory, in: workshop.descriptor.descriptor)

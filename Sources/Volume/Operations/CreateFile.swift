@@ -59,11 +59,14 @@ extension Volume {
         else { throw error }
         throw .exists
       }
-      let directory = try requireFree(name, in: parent)
+      let directory =
+        overWhiteout ? try requireUpperPart(of: parent) : try requireFree(name, in: parent)
       try requireKeyRoom(for: creation, by: caller)
       let file =
         overWhiteout
-        ? try newFile(name, inPlaceOfWhiteoutIn: parent, directory, creation)
+        ? try makeInPlaceOfWhiteout(
+          name, in: parent, directory, creation,
+          create: { (workshop, temporary) throws(Errno) in try workshop.makeFile(temporary, mode: 0o600) })
         : try newFile(name, in: directory, creation)
       let facts = try newFacts(file.descriptor.status(), creation)
       let node = referToNew(facts.brief, name, in: parent)
@@ -119,34 +122,16 @@ extension Volume {
     return file
   }
 
-  private func newFile(
-    _ name: borrowing FileName, inPlaceOfWhiteoutIn parent: Node, _ directory: LayerDirectory,
-    _ creation: Creation
-  ) throws(Errno) -> SharedDescriptor {
-    var file: SharedDescriptor?
-    try makeInPlaceOfWhiteout(
-      name, in: parent, directory, creation,
-      create: { (workshop, temporary) throws(Errno) in
-        file = try workshop.makeFile(temporary, mode: 0o600)
-      })
-    guard let file else { throw .inputOutput }
-    return file
-  }
-
   /// A new file that is finished under a name in the workshop, where there is no O_TMPFILE.
   ///
   /// `publish` gives it the name it is made for, or takes the one it has.
   private func finishedFile(
     _ creation: Creation, publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> SharedDescriptor {
-    var file: SharedDescriptor?
     try makeInWorkshop(
       creation,
-      create: { (workshop, temporary) throws(Errno) in
-        file = try workshop.makeFile(temporary, mode: 0o600)
-      }, publish: publish)
-    guard let file else { throw .inputOutput }
-    return file
+      create: { (workshop, temporary) throws(Errno) in try workshop.makeFile(temporary, mode: 0o600) },
+      publish: publish)
   }
 
   /// A new file that is complete but for a name.

@@ -15,10 +15,10 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
       try gate.require(caller, .list, on: facts.item)
-      let parts = resolver.stack == nil ? nil : try resolver.parts(node)
-      let directory = try resolver.directory(node).openListing()
       // The cookies of several parts are those of one reader.
-      let merged = try mergedListing(parts)
+      var merged = try mergedListing(of: node, facts)
+      let directory =
+        if let first = try merged?.open() { first } else { try resolver.directory(node).openListing() }
       // Names of a view are kept nowhere.
       let view = views.directory(nodeID)
       let use = merged == nil && view == nil ? try listingUse(of: node, facts, directory) : .asked
@@ -60,7 +60,7 @@ extension Volume {
         directory.endAnswer(&stream)
         if stream.merged != nil {
           // Begun anew, it shows what has been brought up or made in the upper since.
-          if offset == 0, let fresh = (try? mergedListing(resolver.parts(node))) ?? nil {
+          if offset == 0, let fresh = (try? mergedListing(of: node, above, unlike: stream.merged)) ?? nil {
             stream.merged = fresh
           }
           return readMerged(
@@ -122,7 +122,7 @@ extension Volume {
         }
       }
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
-        switch try child(next, page, of: directory, above, for: caller) {
+        switch try child(next, page, in: directory.backing.layer, of: directory, above, for: caller) {
         case .there(let entry): listed.entry = entry
         case .gone:
           stream.position = next.nextOffset
@@ -190,13 +190,13 @@ extension Volume {
   }
 
   func child(
-    _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, of directory: OpenDirectory, _ above: Facts,
-    for caller: Caller
+    _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, in layer: UInt8, of directory: OpenDirectory,
+    _ above: Facts, for caller: Caller
   ) throws(Errno) -> ListedChild {
     let held = LockRequests(.shared(directory.node.stripe))
     return try page.withName(of: listed) { name throws(Errno) in
       let present: FoundName?
-      do throws(Errno) { present = try seen(name, in: directory) } catch { return .there(nil) }
+      do throws(Errno) { present = try seen(name, in: layer, of: directory) } catch { return .there(nil) }
       guard let present else { return .gone }
       // Refused at lookup, to some or to all; never handed out in passing.
       guard ItemKind(present.status.kind) != .special else { return .there(nil) }
@@ -208,13 +208,15 @@ extension Volume {
     }
   }
 
-  private func seen(_ name: borrowing FileName, in directory: OpenDirectory) throws(Errno) -> FoundName? {
+  private func seen(
+    _ name: borrowing FileName, in layer: UInt8, of directory: OpenDirectory
+  ) throws(Errno) -> FoundName? {
     guard resolver.stack != nil else {
       return try directory.backing.find(name).map {
         FoundName(directory: directory.backing, status: $0)
       }
     }
-    return try resolver.find(name, in: directory.node)
+    return try resolver.findListed(name, in: directory.node, by: layer)
   }
 
   package func synchronizeDirectory(_ handle: HandleID, dataOnly: Bool) throws(Errno) {

@@ -6,13 +6,17 @@ import RecordFormat
 import Synchronization
 
 extension Volume {
-  /// Nil for a directory that only the upper has.
-  func mergedListing(_ parts: DirectoryParts?) throws(Errno) -> MergedListing? {
-    guard let parts, parts.isMerged || parts.top.layer != 0, let stack = resolver.stack else { return nil }
-    var impure: [Bool] = []
-    for part in parts.all {
-      let isImpure = try stack.record(of: part.descriptor, in: part.layer).core.isImpure
+  /// Nil for a directory that only the upper has, and for one of the same parts as `other`.
+  func mergedListing(
+    of node: Node, _ facts: Facts, unlike other: MergedListing? = nil
+  ) throws(Errno) -> MergedListing? {
+    guard let stack = resolver.stack else { return nil }
+    let parts = try resolver.parts(node)
+    guard parts.isMerged || parts.top.layer != 0, other?.isOf(parts) != true else { return nil }
+    var impure = [facts.record.isImpure || listsOtherNumbers(facts.status, in: parts.top.layer)]
+    for part in parts.all.dropFirst() {
       let status = try part.descriptor.descriptor.status()
+      let isImpure = try stack.record(of: part.descriptor, status, in: part.layer).core.isImpure
       impure.append(isImpure || listsOtherNumbers(status, in: part.layer))
     }
     return MergedListing(parts.all, impure: impure)
@@ -113,7 +117,7 @@ extension Volume {
         inode: try shownNumber(of: next, name.span, in: place, of: directory.node, isImpure: isImpure),
         kind: next.kind, nextOffset: merged.cookie, entry: nil)
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
-        switch try child(next, page, of: directory, above, for: caller) {
+        switch try child(next, page, in: place.layer, of: directory, above, for: caller) {
         case .there(let entry): listed.entry = entry
         case .gone:
           merged.take(name)

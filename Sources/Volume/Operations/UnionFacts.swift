@@ -10,7 +10,7 @@ struct NameSight {
   /// What the upper itself has, whiteouts as well.
   var upper: FileStatus?
   /// What the layers below show, and what they have under a name of the upper that flags hide.
-  var lower: Found<FileStatus>
+  var lower: LowerEntry
 }
 
 extension Volume {
@@ -26,24 +26,23 @@ extension Volume {
     return part
   }
 
-  /// `found`: what shows, which need not be looked at again where it is in the upper.
+  /// `found`: what shows, which need not be looked at again.
   func sight(
     _ name: borrowing FileName, in directory: Node, _ found: FoundName? = nil
   ) throws(Errno) -> NameSight {
+    if let found, found.directory.layer > 0 {
+      return NameSight(upper: nil, lower: found.status.kind == .directory ? .directory : .file)
+    }
     let parts = try resolver.parts(directory)
     var below = parts.all[...]
     var upper: FileStatus?
     if let top = below.first, top.layer == 0 {
-      if let found, found.directory.layer == 0 {
-        upper = found.status
-      } else {
-        upper = try LayerDirectory(top).look(name)
-      }
+      if let found { upper = found.status } else { upper = try LayerDirectory(top).look(name) }
       below.removeFirst()
       // Without the name there is nothing to take away, and what flags hide does not show.
       if upper != nil { below += parts.hidden }
     }
-    return NameSight(upper: upper, lower: try Found.find(name, in: below))
+    return NameSight(upper: upper, lower: try Found.find(name, in: below).entry)
   }
 
   /// The facts of a plan about one name; ESTALE if it does not show what was decided about.
@@ -57,7 +56,7 @@ extension Volume {
     found: FoundName? = nil
   ) throws(Errno) -> NameFacts {
     let sight = try sight(name, in: directory, found)
-    var facts = NameFacts(upper: .absent, lower: sight.lower.entry)
+    var facts = NameFacts(upper: .absent, lower: sight.lower)
     if let status = sight.upper {
       if status.isWhiteout {
         facts.upper = .whiteout

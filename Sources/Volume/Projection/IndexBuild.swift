@@ -183,7 +183,7 @@ extension Volume {
   func see(_ name: [UInt8], in directory: DirectoryParts) -> SeenItem? {
     do throws(Errno) {
       return try FileName.with(name) { name throws(Errno) in
-        guard let found = try resolver.find(name, in: directory.all) else { return nil }
+        guard let found = try resolver.find(name, in: directory.all[...]) else { return nil }
         let facts = try briefFacts(of: found, name)
         return SeenItem(facts, in: store(of: found.layer)) { attribute throws(Errno) in
           // One of several names in a lower, whose object was brought up under another.

@@ -67,7 +67,7 @@ struct InsideDirectory {
   private func kind(of name: [UInt8], in directory: DirectoryParts) -> LinuxFiles.FileKind? {
     // What cannot be looked at is not there.
     (try? FileName.with(name) { (name) throws(Errno) in
-      try volume.resolver.find(name, in: directory.all)?.status.kind
+      try volume.resolver.find(name, in: directory.all[...])?.status.kind
     }) ?? nil
   }
 

@@ -336,7 +336,7 @@ extension Replacement {
   private static func capability(of file: borrowing Descriptor) throws(Errno) -> [UInt8] {
     // Not every file system knows attributes of this kind; those that do name them.
     let name = Array("security.capability".utf8)
-    guard try file.attributeNames().copies.contains(name) else { return [] }
+    guard try file.attributeNames().contains(name) else { return [] }
     return try file.attribute(try AttributeName("security.capability")) ?? []
   }
 }
