@@ -58,7 +58,7 @@ import Testing
       object.rest()
       #expect(object.way != nil, "the close needs it")
       #expect(!object.forgetUnused())
-      #expect(object.join(way, isWritable: true, changed: Self.other), "the change was its own")
+      #expect(object.join(way, changed: Self.other), "the change was its own")
       try put(volume, handle, "fourth", at: 30 * 4096)
       #expect(try read(volume, handle, at: 30 * 4096) == "fourth")
     }
@@ -111,7 +111,7 @@ import Testing
       #expect(object.isChanged)
       let seen = try way.descriptor.status().change
       let now = Clock.monotonicNanoseconds + seconds * 1_000_000_000
-      #expect(object.join(way, isWritable: true, changed: seen, now: now), "its pages are right")
+      #expect(object.join(way, changed: seen, now: now), "its pages are right")
       #expect(object.isChanged == (seconds < 5))
       #expect(object.leave())
       object.rest()
@@ -147,10 +147,27 @@ import Testing
       let way = try #require(object.way)
       #expect(object.leave())
       object.noteSeen()
-      #expect(!object.join(way, isWritable: false, changed: Self.other))
-      #expect(
-        object.join(way, isWritable: false, changed: Timestamp(seconds: 2, nanoseconds: 2)), "it is in use")
+      #expect(!object.join(way, changed: Self.other))
+      #expect(object.join(way, changed: Timestamp(seconds: 2, nanoseconds: 2)), "it is in use")
       #expect(!object.leave())
+    }
+  }
+
+  @Test("Nobody writes by the way of a reader who has gone") func theWayOfAReader() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "text")
+    let caller = tree.caller()
+    try tree.at("a/file") { volume, node in
+      let reader = try volume.open(node, [.read], for: caller).handle
+      let object = try object(tree)
+      // So far gets a writer who has asked for the way before the reader's close has come to its end.
+      let way = try #require(object.way)
+      volume.release(reader)
+      #expect(object.way == nil)
+      _ = object.join(way, changed: try way.descriptor.status().change)
+      try object.truncate(to: 2)
+      #expect(object.head?.size == 2)
+      volume.leave(object, of: try volume.node(node))
     }
   }
 

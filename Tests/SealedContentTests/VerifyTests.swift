@@ -118,7 +118,7 @@ extension ContentFindings {
     let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     try #require(descriptor >= 0)
     Glibc.close(descriptor)
-    let store = BackingStore(SharedDescriptor(try Descriptor.open(path: path, .readWrite)), isWritable: true)
+    let store = BackingStore(SharedDescriptor(try Descriptor.open(path: path, .readWrite)))
     let file = try SealedFile<BackingStore>(store, in: surroundings, budget: budget)
     var block = [UInt8](repeating: 9, count: 4096)
     for offset: Int64 in [0, 60 << 30] {

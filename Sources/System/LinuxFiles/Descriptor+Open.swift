@@ -25,13 +25,13 @@ extension Descriptor {
     if Capabilities.hasOpenat2 {
       do throws(Errno) {
         let opened = try retrying { unsafe lv_open_beneath(rawValue, name.pointer, flags) }
-        return Descriptor(adopting: opened.asCInt, isPath: true)
+        return Descriptor(adopting: opened.asCInt, .path)
       } catch .notImplemented {
         Capabilities.hasOpenat2 = false
       }
     }
     let opened = Descriptor(
-      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, flags, 0) }.asCInt, isPath: true)
+      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, flags, 0) }.asCInt, .path)
     guard try !opened.isMountRoot() else { throw .crossDevice }
     return opened
   }
@@ -43,8 +43,7 @@ extension Descriptor {
   package borrowing func open(_ name: borrowing FileName, _ flags: OpenFlags) throws(Errno) -> Descriptor {
     let bits = flags.withoutCreation | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
     return Descriptor(
-      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, bits, 0) }.asCInt,
-      isPath: flags.contains(.path))
+      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, bits, 0) }.asCInt, flags.use)
   }
 
   /// Opens once more what this descriptor refers to, usually an `O_PATH` one, with other flags.
@@ -54,7 +53,7 @@ extension Descriptor {
   package borrowing func reopen(_ flags: OpenFlags) throws(Errno) -> Descriptor {
     let bits = (flags.withoutCreation & ~O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY
     return Descriptor(
-      adopting: try retrying { lv_reopen(rawValue, bits) }.asCInt, isPath: flags.contains(.path))
+      adopting: try retrying { lv_reopen(rawValue, bits) }.asCInt, flags.use)
   }
 
   /// Creates the regular file `name` and opens it for reading and writing; EEXIST if the name exists.
@@ -63,7 +62,7 @@ extension Descriptor {
   ) throws(Errno) -> Descriptor {
     let flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW
     let opened = try retrying { unsafe lv_open(rawValue, name.pointer, flags, UInt32(mode)) }
-    return Descriptor(adopting: opened.asCInt)
+    return Descriptor(adopting: opened.asCInt, .readWrite)
   }
 
   /// Creates a regular file in this directory's file system that has no name yet.
@@ -71,6 +70,7 @@ extension Descriptor {
   /// It vanishes with the last descriptor unless `linkObject` gives it a name.
   package borrowing func createUnnamed(mode: UInt16) throws(Errno) -> Descriptor {
     let flags = LV_O_TMPFILE_BIT | O_DIRECTORY | O_RDWR | O_CLOEXEC
-    return Descriptor(adopting: try retrying { unsafe lv_open(rawValue, ".", flags, UInt32(mode)) }.asCInt)
+    let opened = try retrying { unsafe lv_open(rawValue, ".", flags, UInt32(mode)) }
+    return Descriptor(adopting: opened.asCInt, .readWrite)
   }
 }

@@ -40,7 +40,7 @@ extension Descriptor {
       unsafe room[path.count] = 0
       let flags = LV_O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
       return Descriptor(
-        adopting: try retrying { unsafe lv_open_beneath(rawValue, start, flags) }.asCInt, isPath: true)
+        adopting: try retrying { unsafe lv_open_beneath(rawValue, start, flags) }.asCInt, .path)
     }
   }
 }

@@ -9,19 +9,22 @@ import Glibc
 
 /// An open descriptor that is closed exactly once.
 package struct Descriptor: ~Copyable, Sendable {
+  /// What it was opened for, as far as anybody has to know later.
+  package enum Use: Sendable {
+    case path, readWrite, other
+  }
+
   package let rawValue: CInt
-  /// Whether it was opened with `O_PATH`, so that calls which answer EBADF then need not be tried.
-  package let isPath: Bool
+  package let use: Use
 
   /// Takes over `rawValue`, which nobody else may close from now on.
-  package init(adopting rawValue: CInt) {
-    self.init(adopting: rawValue, isPath: false)
+  package init(adopting rawValue: CInt, _ use: Use = .other) {
+    self.rawValue = rawValue
+    self.use = use
   }
 
-  package init(adopting rawValue: CInt, isPath: Bool) {
-    self.rawValue = rawValue
-    self.isPath = isPath
-  }
+  /// Whether it was opened with `O_PATH`, so that calls which answer EBADF then need not be tried.
+  package var isPath: Bool { use == .path }
 
   /// Hands the number to code that will close it.
   package consuming func release() -> CInt {
@@ -52,7 +55,7 @@ package struct Descriptor: ~Copyable, Sendable {
     let opened = try unsafe withTerminatedText(path) { path throws(Errno) in
       try retrying { unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0) }
     }
-    return Descriptor(adopting: opened.asCInt, isPath: flags.contains(.path))
+    return Descriptor(adopting: opened.asCInt, flags.use)
   }
 
   /// The same for a path that is known to be text.
@@ -62,7 +65,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
   /// A second descriptor of the same open file: offset and locks are shared.
   package borrowing func duplicate() throws(Errno) -> Descriptor {
-    Descriptor(adopting: try retrying { lv_duplicate(rawValue, 3) }.asCInt, isPath: isPath)
+    Descriptor(adopting: try retrying { lv_duplicate(rawValue, 3) }.asCInt, use)
   }
 
   /// Makes the kernel find room for `count` descriptors of this process at once.

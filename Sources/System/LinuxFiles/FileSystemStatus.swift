@@ -151,6 +151,6 @@ extension Descriptor {
   ///
   /// Nothing can be written through it, no access time moves, and what is mounted inside is not there.
   package borrowing func sealedClone() throws(Errno) -> Descriptor {
-    Descriptor(adopting: try retrying { lv_clone_sealed(rawValue) }.asCInt, isPath: true)
+    Descriptor(adopting: try retrying { lv_clone_sealed(rawValue) }.asCInt, .path)
   }
 }

@@ -44,6 +44,12 @@ public struct OpenFlags: OptionSet, Sendable, Hashable {
   package var canRead: Bool { rawValue & O_ACCMODE != O_WRONLY }
   package var canWrite: Bool { rawValue & O_ACCMODE != O_RDONLY }
 
+  /// What a descriptor that is opened with these flags is for.
+  var use: Descriptor.Use {
+    if contains(.path) { return .path }
+    return rawValue & O_ACCMODE == O_RDWR ? .readWrite : .other
+  }
+
   /// Creation needs a mode and has functions of its own.
   var withoutCreation: CInt { rawValue & ~(O_CREAT | O_EXCL | LV_O_TMPFILE_BIT) }
 }

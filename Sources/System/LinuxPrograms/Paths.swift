@@ -86,7 +86,7 @@ extension Descriptor {
     let opened = try unsafe withTerminatedText(path) { path throws(Errno) in
       try retrying { unsafe lv_open_any(directory, path, flags) }
     }
-    return Descriptor(adopting: CInt(truncatingIfNeeded: opened), isPath: flags & pathOnly != 0)
+    return Descriptor(adopting: CInt(truncatingIfNeeded: opened), flags & pathOnly != 0 ? .path : .other)
   }
 }
 

@@ -188,9 +188,7 @@ extension Volume {
     let content: Content
     var isKnown: Bool?
     if let object {
-      isKnown = object.join(
-        descriptor, isWritable: mode.contains(.write) && !descriptor.descriptor.isPath,
-        changed: facts.status.change)
+      isKnown = object.join(descriptor, changed: facts.status.change)
       content = .sealed(object)
     } else if facts.item.content == .compressed {
       content = .compressed(try compressedFile(of: node, facts, by: descriptor))

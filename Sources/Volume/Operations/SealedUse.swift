@@ -46,7 +46,7 @@ extension Volume {
     _ object: SealedObject, of node: Node, by way: SharedDescriptor, _ facts: Facts,
     _ work: (SealedObject) throws(Errno) -> R
   ) throws(Errno) -> R {
-    if !object.join(way, isWritable: false, changed: facts.status.change) { dropPagesAside(of: node.id) }
+    if !object.join(way, changed: facts.status.change) { dropPagesAside(of: node.id) }
     defer { if object.leave() { finish(object, of: node) } }
     return try work(object)
   }

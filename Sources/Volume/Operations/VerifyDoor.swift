@@ -34,7 +34,7 @@ extension Volume {
       let object = try holdAnew(node)
       try gate.require(caller, .open(OpenRequest(reads: true)), on: object.facts.item)
       guard let content = sealedObject(of: node, object.facts) else { return nil }
-      if !content.join(object.descriptor, isWritable: false, changed: object.facts.status.change) {
+      if !content.join(object.descriptor, changed: object.facts.status.change) {
         dropPagesAside(of: node.id)
       }
       return (content, object.descriptor, object.facts.item.lacksMark)

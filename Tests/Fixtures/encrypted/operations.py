@@ -190,6 +190,22 @@ def trials(vault, first, seeds, steps):
         os.unlink(trial.path)
 
 
+def in_turns(path):
+    """Readers that have just gone, whose close is still on its way, and writers."""
+    content = b""
+    for number in range(150):
+        with open(path, "ab"):
+            pass
+        os.close(os.open(path, os.O_RDONLY))
+        file = os.open(path, os.O_RDWR)
+        require(os.pread(file, 100, 0) == content, f"what was written the last time, round {number}")
+        content = b"%d" % number * 20
+        require(os.pwrite(file, content, 0) == len(content), "a short write")
+        os.ftruncate(file, len(content))
+        os.close(file)
+    os.unlink(path)
+
+
 def as_user(user, work):
     """Runs something in a child without any right of root's."""
     child = os.fork()
@@ -215,7 +231,11 @@ def main():
             for name in "abc":
                 os.chown(f"{vault.path}/{name}", user, user)
                 os.chmod(f"{vault.path}/{name}", 0o700)
-        work = lambda: trials(vault, first, seeds, steps)
+
+        def work():
+            in_turns(f"{vault.path}/a/turns")
+            trials(vault, first, seeds, steps)
+
         status = as_user(user, work) if user else work()
         require(not status, f"as user {user}: status {status}")
     print(f"{seeds} seeds, {steps} steps each, as {user or 'root'}")

@@ -58,7 +58,7 @@ enum NewBody {
     switch self {
     case .encrypting(let surroundings, let budget):
       let sealed = try SealedFile(
-        BackingStore(work, isWritable: true), in: surroundings, budget: budget)
+        BackingStore(work), in: surroundings, budget: budget)
       try encrypt(source.descriptor, size, to: sealed, on: work.descriptor, watch)
       return (try sealed.settleForGood(), sealed.size)
     case .decrypting(let surroundings, let budget):

@@ -5,13 +5,8 @@ import Synchronization
 
 /// A file of the upper directory, open for reading until it is changed for the first time.
 final class BackingStore: SealedStore {
-  private struct Held {
-    var descriptor: SharedDescriptor
-    var isWritable: Bool
-  }
-
   /// Nil while nobody has the file open.
-  private let held: Mutex<Held?>
+  private let held: Mutex<SharedDescriptor?>
   /// Whether the file was changed, or was to be, since it was asked.
   private let isTouched = Atomic<Bool>(false)
 
@@ -19,16 +14,15 @@ final class BackingStore: SealedStore {
   private let live: LiveOptions?
 
   /// `descriptor` leads to the file, or is open for reading or for reading and writing.
-  init(_ descriptor: SharedDescriptor, isWritable: Bool = false, live: LiveOptions? = nil) {
+  init(_ descriptor: SharedDescriptor, live: LiveOptions? = nil) {
     self.live = live
-    held = Mutex(Held(descriptor: descriptor, isWritable: isWritable))
+    held = Mutex(descriptor)
   }
 
   /// The file is used again, or with more.
-  func wake(by descriptor: SharedDescriptor, isWritable: Bool) {
+  func wake(by descriptor: SharedDescriptor) {
     held.withLock { held in
-      guard held == nil || (isWritable && held?.isWritable == false) else { return }
-      held = Held(descriptor: descriptor, isWritable: isWritable)
+      if held?.isWritable != true, held == nil || descriptor.isWritable { held = descriptor }
     }
   }
 
@@ -36,17 +30,17 @@ final class BackingStore: SealedStore {
   func rest() -> SharedDescriptor? {
     held.withLock { held in
       defer { held = nil }
-      return held?.descriptor
+      return held
     }
   }
 
-  private func taken() throws(Errno) -> Held {
+  private func taken() throws(Errno) -> SharedDescriptor {
     guard let held = held.withLock({ $0 }) else { throw .stale }
     return held
   }
 
   private func readable() throws(Errno) -> SharedDescriptor {
-    let found = try taken().descriptor
+    let found = try taken()
     return found.descriptor.isPath ? try open(.readOnly) : found
   }
 
@@ -60,17 +54,17 @@ final class BackingStore: SealedStore {
     if let live, live.lacksLock { throw .readOnly }
     isTouched.store(true, ordering: .releasing)
     let found = try taken()
-    return found.isWritable ? found.descriptor : try open(.readWrite)
+    return found.isWritable ? found : try open(.readWrite)
   }
 
   private func open(_ flags: OpenFlags) throws(Errno) -> SharedDescriptor {
-    let found = try taken().descriptor
+    let found = try taken()
     let opened = SharedDescriptor(
       try Errno.delayedByLease { () throws(Errno) in try found.descriptor.reopen(flags.union(.nonBlocking)) })
     return held.withLock { held in
       // Another thread may have been faster, and with more.
-      if let held, held.isWritable { return held.descriptor }
-      held = Held(descriptor: opened, isWritable: flags == .readWrite)
+      if let held, held.isWritable { return held }
+      held = opened
       return opened
     }
   }
@@ -101,7 +95,7 @@ final class BackingStore: SealedStore {
     try? file.truncate(to: (size / page + 1) * page)
   }
 
-  func size() throws(Errno) -> UInt64 { try taken().descriptor.descriptor.status().size }
+  func size() throws(Errno) -> UInt64 { try taken().descriptor.status().size }
 
   func synchronize(dataOnly: Bool) throws(Errno) { try readable().descriptor.sync(dataOnly: dataOnly) }
 
@@ -131,4 +125,9 @@ final class BackingStore: SealedStore {
       mode: mode, offset: try Int64(checking: range.lowerBound),
       length: try Int64(checking: UInt64(range.count)))
   }
+}
+
+extension SharedDescriptor {
+  /// Whether it was opened in a way in which an encrypted file can be changed.
+  var isWritable: Bool { descriptor.use == .readWrite }
 }

@@ -18,7 +18,6 @@ final class SealedObject: EncryptedContent {
     weak var abandoned: SealedFile<BackingStore>?
     /// Leads to the backing file, while somebody uses it.
     var way: SharedDescriptor?
-    var isWritable = false
     var users = 0
     /// The change time of the backing file when it was opened, or when its last user left; what is in memory of it is
     /// true of that.
@@ -93,8 +92,7 @@ final class SealedObject: EncryptedContent {
   /// Answers whether the file is what it was: nobody has changed it but by this object, as far as `changed`, its change
   /// time now, tells. If not, its pages have to go.
   func join(
-    _ descriptor: SharedDescriptor, isWritable: Bool, changed: Timestamp,
-    now: UInt64 = Clock.monotonicNanoseconds
+    _ descriptor: SharedDescriptor, changed: Timestamp, now: UInt64 = Clock.monotonicNanoseconds
   ) -> Bool {
     let (isKnown, outdated): (Bool, SealedFile<BackingStore>?) = state.withLock { state in
       // A last close may be on its way that has not taken note of our own changes, or has not written the last slot.
@@ -106,14 +104,11 @@ final class SealedObject: EncryptedContent {
       let isForgotten = isLate && state.file.map { $0.isChanged && !$0.mustStay && !isOurs } ?? false
       if !isKnown || isForgotten { swap(&outdated, &state.file) }
       if state.users == 0 { state.seen = changed }
-      // Who found it open has got the way that is there, whatever they will do.
-      let isWritable = isWritable && descriptor !== state.way
       state.users += 1
       state.isResting = false
-      if state.way == nil || (isWritable && !state.isWritable) {
-        (state.way, state.isWritable) = (descriptor, isWritable)
-      }
-      state.file?.store.wake(by: descriptor, isWritable: isWritable)
+      // Who found it open has got the way that was there, whatever they will do.
+      if state.way?.isWritable != true, state.way == nil || descriptor.isWritable { state.way = descriptor }
+      state.file?.store.wake(by: descriptor)
       return (isKnown, outdated)
     }
     _ = outdated
@@ -165,7 +160,7 @@ final class SealedObject: EncryptedContent {
     let closed: (SharedDescriptor?, SharedDescriptor?)? = state.withLock { state in
       // Another user may have come and gone, who is about to write the last slot.
       guard state.users == 0, !(state.file?.mustStay ?? false) else { return nil }
-      defer { (state.way, state.isWritable) = (nil, false) }
+      defer { state.way = nil }
       return (state.way, state.file?.store.rest())
     }
     _ = closed
@@ -254,12 +249,12 @@ final class SealedObject: EncryptedContent {
   private func loaded() throws(Errno) -> SealedFile<BackingStore> {
     if let file = state.withLock({ $0.file }) { return file }
     return try loading.withLock { (_) throws(Errno) in
-      let (present, way, isWritable, seen) = state.withLock { ($0.file, $0.way, $0.isWritable, $0.seen) }
+      let (present, way, seen) = state.withLock { ($0.file, $0.way, $0.seen) }
       if let present { return present }
       let locks = context.keeper.keyring.epoch
       guard let way else { throw .stale }
       try requireAlone()
-      let file = try opened(BackingStore(way, isWritable: isWritable, live: context.keeper.live), seen)
+      let file = try opened(BackingStore(way, live: context.keeper.live), seen)
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.
@@ -327,7 +322,7 @@ final class SealedObject: EncryptedContent {
     defer { atWork.subtract(1, ordering: .releasing) }
     try loading.withLock { (_) throws(Errno) in
       try requireAlone()
-      let (file, way, isWritable) = state.withLock { ($0.file, $0.way, $0.isWritable) }
+      let (file, way) = state.withLock { ($0.file, $0.way) }
       if let file {
         do throws(Errno) { return try file.truncate(to: 0) } catch {
           // Damage to what goes is none.
@@ -336,7 +331,7 @@ final class SealedObject: EncryptedContent {
         }
       }
       guard let way else { throw .stale }
-      try BackingStore(way, isWritable: isWritable, live: context.keeper.live).cut(to: 0)
+      try BackingStore(way, live: context.keeper.live).cut(to: 0)
     }
   }
 
