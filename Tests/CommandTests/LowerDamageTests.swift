@@ -23,6 +23,43 @@ extension CommandTests {
       """
 
     @Test(
+      "A check of an upper directory names the damaged items of its lowers, where they lie, and repairs nothing there",
+      .enabled(if: Machine.canMount && Programs.has("setfattr"), "needs root, /dev/fuse and setfattr"))
+    func named() throws {
+      let base = try TemporaryDirectory.make()
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      let said = try ScriptShell(prelude: ScriptShell.look + ScriptShell.times + LowerDamageTests.prelude)
+        .must(
+          """
+          check() { varve check "$@" > out 2>&1 || echo $?; sed "s,$PWD,BASE,; s/its checksum[^;]*/.../; s/ it is in lower 2, and a check of that directory can repair it/ BELOW/" out; }
+          mkdir first; ln lower/d/record lower/d/twin
+          # Nothing is copied; the lower with damage is the second.
+          varve mount -o lower=first:lower upper mount; varve umount mount; check upper
+          # What was moved is named by its path in the lower.
+          flip lower/d/fine trusted.varve.m; times lower > before
+          varve mount -o lower=first:lower upper mount; mv mount/d mount/moved; varve umount mount
+          check --repair -y --lower first:lower upper; varve check --json upper | grep -o '"findings": *[0-9]*'
+          # What the volume does not show is no business of its check.
+          rm -r upper/moved; check upper; times lower | diff before -
+          """, in: base)
+      let (dir, others) = (
+        "BASE/lower/dir: record: the record of flags and owner is damaged: ...; BELOW\n",
+        """
+        BASE/lower/d/list: list: the access list is damaged: ...; BELOW
+        BASE/lower/d/lost: list: the access list is missing; BELOW
+        BASE/lower/d/record: record: the record of flags and owner is damaged: ...; BELOW
+
+        """
+      )
+      let fine = "BASE/lower/d/fine: record: the record of flags and owner is damaged: ...; BELOW\n"
+      #expect(
+        said == "1\n\(dir)\(others)1\n\(dir)\(fine)\(others)\"findings\": 5\n1\n\(dir)")
+    }
+
+    @Test(
       "An item of a lower whose record or list is damaged is closed and not copied, and a check of the lower names it",
       .enabled(
         if: Machine.canMount && Programs.has("setfattr", "setpriv"),

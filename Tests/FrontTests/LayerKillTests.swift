@@ -36,10 +36,11 @@ extension FrontTests {
       ("", "chmod 600 mount/two"), ("rm mount/d/f", "mv mount/lone mount/d/f"),
       ("mv mount/d mount/moved", "mv mount/moved/inner mount/moved/other"), ("", "ln mount/two mount/d/new"),
       ("mkdir mount/fresh; rm mount/lone", "mv -T mount/fresh mount/lone"),
+      ("", ": > mount/two"), ("rm mount/one", "perl -e 'truncate(\"mount/two\", 3) or die'"),
     ]
 
     /// Those of which every call is killed in CI too; of the others every fourth to sixth, but with `LONG=1` all.
-    private static let whole: Set<Int> = [1, 5, 7, 8, 9, 13, 16, 19, 20, 21]
+    private static let whole: Set<Int> = [1, 5, 7, 8, 9, 13, 16, 19, 20, 21, 27]
 
     /// What no program of a shell does.
     private static let calls = """

@@ -43,62 +43,73 @@ enum NameState: String, CaseIterable, Sendable {
     }
   }
 
-  /// What is done to that on the volume.
-  func prepare(_ tree: LayeredTree, _ parent: String, _ name: String) throws {
+  /// What is done to that.
+  func preparation(_ parent: String, _ name: String) -> [LayerStep] {
     let path = "\(parent)/\(name)"
-    func removeAll() throws {
-      try tree.remove(path + "/x")
-      try tree.removeDirectory(path)
+    let removeAll: [LayerStep] = [.deed(.remove, path + "/x"), .deed(.removeDirectory, path)]
+    let makeOwn = LayerStep.deed(.create, path + "/own", word: "own")
+    return switch self {
+    case .absent, .lowerFile, .twoFiles, .linkedFile, .lowerEmpty, .lowerFull, .twoDirectories: []
+    case .upperFile: [.deed(.create, path, word: "upper")]
+    case .bothFiles: [.deed(.write, path, word: "OWE")]
+    case .fileGone: [.deed(.remove, path)]
+    case .directoryGone: removeAll
+    case .pureEmpty: [.deed(.makeDirectory, path)]
+    case .pureFull: [.deed(.makeDirectory, path), makeOwn]
+    case .mergedFull: [makeOwn]
+    case .mergedEmptied: [makeOwn, .deed(.remove, path + "/own"), .deed(.remove, path + "/x")]
+    case .closedEmpty: removeAll + [.deed(.makeDirectory, path)]
+    case .closedFull: removeAll + [.deed(.makeDirectory, path), makeOwn]
+    case .flaggedEmpty: [.close(path, hiding: ["x"])]
+    case .flaggedFull: [.close(path, hiding: ["x"]), makeOwn]
+    case .movedFull: [.deed(.rename, "\(parent)/was-\(name)", to: path)]
     }
+  }
+}
+
+/// A change that is made in the layers, and in a plain directory that shows the same.
+enum LayerStep {
+  case deed(LayerModelDeed, String, to: String = "", word: String = "")
+  /// The flag `opaque` of a directory, which hides these names.
+  case close(String, hiding: [String])
+
+  func make(in tree: LayeredTree) throws {
     switch self {
-    case .absent, .lowerFile, .twoFiles, .linkedFile, .lowerEmpty, .lowerFull, .twoDirectories: break
-    case .upperFile: try tree.create(path, "upper")
-    case .bothFiles: try tree.write(path, "LOW")
-    case .fileGone: try tree.remove(path)
-    case .directoryGone: try removeAll()
-    case .pureEmpty: try tree.makeDirectory(path)
-    case .pureFull:
-      try tree.makeDirectory(path)
-      try tree.create(path + "/own", "own")
-    case .mergedFull: try tree.create(path + "/own", "own")
-    case .mergedEmptied:
-      try tree.create(path + "/own", "own")
-      try tree.remove(path + "/own")
-      try tree.remove(path + "/x")
-    case .closedEmpty, .closedFull:
-      try removeAll()
-      try tree.makeDirectory(path)
-      if self == .closedFull { try tree.create(path + "/own", "own") }
-    case .flaggedEmpty, .flaggedFull:
-      try tree.setAttribute(path, "system.varve.flags", "opaque")
-      if self == .flaggedFull { try tree.create(path + "/own", "own") }
-    case .movedFull: try tree.rename("\(parent)/was-\(name)", to: path)
+    case .deed(let deed, let path, let other, let word):
+      if let error = deed.inLayers(tree, path, other, word) { throw error }
+    case .close(let path, _): try tree.setAttribute(path, "system.varve.flags", "opaque")
+    }
+  }
+
+  func make(inPlain model: String) throws {
+    switch self {
+    case .deed(let deed, let path, let other, let word):
+      if let error = deed.inPlain(model, path, other, word) { throw error }
+    case .close(let path, let names):
+      for name in names { try FileManager.default.removeItem(atPath: "\(model)/\(path)/\(name)") }
     }
   }
 }
 
 /// Names in their states, and what is done with them.
 struct LayerCell: Sendable, CustomStringConvertible {
-  enum Deed: Hashable, Sendable {
-    case unlink, rmdir, mkdir, create, symlink, link, write, mode
-    case rename(RenameStyle)
+  private static let alone: [LayerModelDeed] = [
+    .remove, .removeDirectory, .makeDirectory, .create, .symbolicLink, .link, .write, .truncate, .mode,
+  ]
+  private static let renames: [LayerModelDeed] = [.rename, .noReplace, .exchange]
 
-    static let alone: [Deed] = [.unlink, .rmdir, .mkdir, .create, .symlink, .link, .write, .mode]
-    static let renames: [Deed] = [.rename(.replace), .rename(.noReplace), .rename(.exchange)]
-  }
-
-  let deed: Deed
+  let deed: LayerModelDeed
   let source: NameState
   var target = NameState.absent
   /// Into another directory.
   var crosses = false
   /// In directories that were moved, so that the lowers have them elsewhere.
   var isMoved = false
-  /// The target is of the second lower, if there are two.
+  /// The target is of the last lower, if there are several.
   var lowers = 1
 
   var description: String {
-    let target = if case .rename = deed { " and \(target)" } else { "" }
+    let target = deed.isAboutTwo ? " and \(target)" : ""
     return
       "\(deed) of \(source)\(target), \(crosses ? "crossing, " : "")\(isMoved ? "moved, " : "")\(lowers) lowers"
   }
@@ -106,17 +117,17 @@ struct LayerCell: Sendable, CustomStringConvertible {
   static let all: [LayerCell] = {
     var cells: [LayerCell] = []
     func add(_ cell: LayerCell) {
-      guard cell.lowers == 2 || !(cell.source.isInTwo || cell.target.isInTwo) else { return }
+      guard cell.lowers > 1 || !(cell.source.isInTwo || cell.target.isInTwo) else { return }
       cells.append(cell)
     }
-    for lowers in [1, 2] {
+    for lowers in [1, 3] {
       for isMoved in [false, true] {
         for source in NameState.allCases {
-          for deed in Deed.alone {
+          for deed in alone {
             add(LayerCell(deed: deed, source: source, isMoved: isMoved, lowers: lowers))
           }
           for target in NameState.allCases {
-            for deed in Deed.renames {
+            for deed in renames {
               for crosses in [false, true] {
                 add(
                   LayerCell(
@@ -133,8 +144,20 @@ struct LayerCell: Sendable, CustomStringConvertible {
 
   private var targetParent: String { crosses ? "q" : "p" }
 
-  /// A volume in which the names are what they are to be.
-  func tree() throws -> LayeredTree {
+  private var step: LayerStep {
+    let path = deed == .link ? "p/other" : "p/a"
+    let other = deed == .link ? "p/a" : "\(targetParent)/b"
+    // What is written to a new file is another change.
+    return .deed(deed, path, to: other, word: deed == .create ? "" : "WW")
+  }
+
+  private var preparation: [LayerStep] {
+    let moves = isMoved ? ["p", "q"].map { LayerStep.deed(.rename, "was-" + $0, to: $0) } : []
+    return moves + source.preparation("p", "a") + target.preparation(targetParent, "b")
+  }
+
+  /// A volume in which the names are what they are to be; `model`: and the same in a plain directory, which has this name.
+  func tree(model: String? = nil) throws -> LayeredTree {
     let tree = try LayeredTree(
       in: "/dev/shm",
       making: { base in
@@ -145,29 +168,20 @@ struct LayerCell: Sendable, CustomStringConvertible {
             [directory(prefix + "p") { file("other", "other") }, directory(prefix + "q")], at: place)
         }
         try source.make(in: places, prefix + "p", "a")
-        try target.make(in: target.isInTwo ? places : places.reversed(), prefix + targetParent, "b")
+        try target.make(
+          in: target.isInTwo ? places.suffix(2) : places.reversed(), prefix + targetParent, "b")
         return places
       })
-    if isMoved {
-      try tree.rename("was-p", to: "p")
-      try tree.rename("was-q", to: "q")
+    let model = model.map { "\(tree.base)/\($0)" }
+    if let model { try MarkedLayers(tree).copy(to: model) }
+    for step in preparation {
+      try step.make(in: tree)
+      if let model { try step.make(inPlain: model) }
     }
-    try source.prepare(tree, "p", "a")
-    try target.prepare(tree, targetParent, "b")
     return tree
   }
 
-  func make(in tree: LayeredTree) throws {
-    switch deed {
-    case .unlink: try tree.remove("p/a")
-    case .rmdir: try tree.removeDirectory("p/a")
-    case .mkdir: try tree.makeDirectory("p/a")
-    case .create: try tree.create("p/a")
-    case .symlink: try tree.makeSymbolicLink("p/a", to: "to")
-    case .link: try tree.link("p/other", as: "p/a")
-    case .write: try tree.write("p/a", "W")
-    case .mode: try tree.change("p/a") { $0.mode = 0o700 }
-    case .rename(let style): try tree.rename("p/a", to: "\(targetParent)/b", style)
-    }
-  }
+  func make(in tree: LayeredTree) throws { try step.make(in: tree) }
+
+  func make(inPlain model: String) throws { try step.make(inPlain: model) }
 }

@@ -1,5 +1,5 @@
 // The matrix of two names, ended in the place of each call that changes something: what is there after the next mount is what was
-// before or what is after, and a check has nothing to say that it does not mend.
+// before or what is after, as a plain directory has it, and a check has nothing to say that it does not mend.
 
 import Faults
 import Foundation
@@ -45,17 +45,36 @@ struct LayerCellTests {
     }
   }
 
-  /// Does what a cell says, ended at each of its calls in turn; how many there are.
-  private func end(_ cell: LayerCell) throws -> Int {
-    let tree = try cell.tree()
-    let (before, lowers) = (try tree.state(), try tree.lowers.map { try plainState($0) })
-    let whole = Result { try cell.make(in: tree) }
-    let wanted = try tree.state()
-    if case .failure = whole { #expect(wanted == before, "\(cell)") }
+  private func refusal(_ body: () throws -> Void) -> Errno? {
+    do { try body() } catch { return error as? Errno ?? .inputOutput }
+    return nil
+  }
+
+  /// What a cell shows before and after what it says, which is what a plain directory shows.
+  private func states(of cell: LayerCell) throws -> (before: [String], wanted: [String]) {
+    let tree = try cell.tree(model: "model")
+    let model = tree.base + "/model"
+    let before = try plainState(model)
+    #expect(try tree.state() == before, "before \(cell)")
+    let (found, expected) = (
+      refusal { try cell.make(in: tree) }, refusal { try cell.make(inPlain: model) }
+    )
+    #expect(found == expected, "\(cell)")
+    let wanted = try plainState(model)
+    #expect(try tree.state() == wanted, "\(cell)")
+    try tree.remount()
+    #expect(try tree.state() == wanted, "\(cell), mounted again")
     tree.close()
     #expect(try findings(of: tree, repairs: false).isEmpty, "\(cell)")
+    return (before, wanted)
+  }
+
+  /// Does what a cell says, ended at each of its calls in turn; how many there are.
+  private func end(_ cell: LayerCell) throws -> Int {
+    let (before, wanted) = try states(of: cell)
     for number in 0..<300 {
       let tree = try cell.tree()
+      let lowers = try tree.lowers.map { try plainState($0) }
       let fault = Fault(.changes, .inputOutput, after: number, count: .max)
       let (result, hits) = fault.during { try cell.make(in: tree) }
       guard hits > 0 else { return number }
@@ -75,16 +94,18 @@ struct LayerCellTests {
   }
 
   @Test(
-    "Whatever two names of layers are, a change that ends at any of its calls shows what was before or after, and is sound"
+    "Whatever two names of layers are, a change does what it does in a plain directory, and one that ends at any of its calls shows what was before or after, and is sound"
   )
-  func ended() throws {
+  func ended() async throws {
     var dice = Dice(for: "names of layers, ended")
-    let cells = LayerCellTests.isLong ? LayerCell.all : (0..<250).map { _ in dice.pick(LayerCell.all) }
+    let cells = LayerCellTests.isLong ? LayerCell.all : (0..<400).map { _ in dice.pick(LayerCell.all) }
     var (ends, changing) = (0, 0)
-    for cell in cells {
-      let calls = try end(cell)
-      ends += calls
-      if calls > 0 { changing += 1 }
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for cell in cells { group.addTask { try self.end(cell) } }
+      for try await calls in group {
+        ends += calls
+        if calls > 0 { changing += 1 }
+      }
     }
     print("\(cells.count) of \(LayerCell.all.count) cells, \(changing) change something, ended \(ends) times")
     #expect(changing > cells.count / 4)

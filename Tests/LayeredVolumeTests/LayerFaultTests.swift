@@ -96,6 +96,12 @@ struct LayerChange: Sendable, CustomTestStringConvertible {
     LayerChange("write by a name, others counted", after: { try $0.remove("other") }) {
       try $0.write("second", "O")
     },
+    LayerChange("truncation of one of several by an open") {
+      try $0.open("second", [.write, .truncate]) { _ in }
+    },
+    LayerChange("truncation of one to a size, others counted", after: { try $0.remove("other") }) {
+      try $0.change("second") { $0.size = 2 }
+    },
     LayerChange("unlink of one of several") { try $0.remove("second") },
     LayerChange("unlink of a second", after: { try $0.remove("second") }) { try $0.remove("d/third") },
     LayerChange("unlink of one that is up", after: { try $0.write("second", "O") }) {

@@ -1,5 +1,6 @@
 // Files of lowers that are cut: what is cut away is not copied, and nothing is cut that is not allowed.
 
+import Faults
 import Foundation
 import LinuxFiles
 import Testing
@@ -44,6 +45,63 @@ import Testing
     for one in [opened, emptied, cut, longer] {
       #expect(try Data(contentsOf: URL(fileURLWithPath: one.lowers[0] + "/f")).count == 2_000_000)
     }
+  }
+
+  @Test("Of a lower's file with several names only what stays is copied, and all its names show it cut")
+  func linked() throws {
+    for (isOpened, size) in [(true, 0), (false, 0), (false, 12)] {
+      // Also after a name is gone: then the index counts the names already.
+      for removes in [false, true] {
+        let tree = try LayeredTree(making: { base in
+          try LayeredTree.make([file("f", LowerCutTests.text), directory("d")], at: base + "/l1")
+          for name in ["g", "d/h"] { Glibc.link(base + "/l1/f", "\(base)/l1/\(name)") }
+          return [base + "/l1"]
+        })
+        if removes { try tree.remove("g") }
+        let names = removes ? ["f", "d/h"] : ["f", "g", "d/h"]
+        let number = try tree.attributes("f").inode
+        if isOpened {
+          try tree.open("d/h", [.write, .truncate]) { _ in }
+        } else {
+          try tree.change("d/h") { $0.size = UInt64(size) }
+        }
+        #expect(tree.volume.copyUps.bytes == size)
+        for _ in 0..<2 {
+          for name in names {
+            let now = try tree.attributes(name)
+            #expect(now.size == size && now.inode == number && now.linkCount == names.count, "\(name)")
+            #expect(try tree.read(name) == String(LowerCutTests.text.prefix(size)))
+          }
+          try tree.remount()
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: tree.lowers[0] + "/f")).count == 2_000_000)
+      }
+    }
+  }
+
+  @Test("What finds no room for its name in the upper is cut all the same: its entry in the index is enough")
+  func unnamed() throws {
+    var unnamed = 0
+    for number in 0..<20 {
+      let tree = try LayeredTree(making: { base in
+        try LayeredTree.make([file("f", LowerCutTests.text)], at: base + "/l1")
+        Glibc.link(base + "/l1/f", base + "/l1/g")
+        return [base + "/l1"]
+      })
+      let fault = Fault(.name, .noSpace, after: number)
+      let (result, hits) = fault.during { try tree.change("f") { $0.size = 3 } }
+      guard hits > 0 else { break }
+      let isDone = (try? result.get()) != nil
+      if isDone, !FileManager.default.fileExists(atPath: tree.upper + "/f") { unnamed += 1 }
+      for _ in 0..<2 {
+        for name in ["f", "g"] {
+          #expect(try tree.attributes(name).size == (isDone ? 3 : 2_000_000), "call \(number)")
+          #expect(try tree.attributes(name).linkCount == 2)
+        }
+        try tree.remount()
+      }
+    }
+    #expect(unnamed == 1)
   }
 
   @Test(

@@ -132,11 +132,16 @@ extension Volume {
       runner.work = copy.work
       runner.object = target
       let entry = try links.map { links throws(Errno) in try enter(links, &runner) }
-      try publish(plan, runner, in: parent, upper, as: before, links) {
-        // From the entry on it is the copy that all names lead to, also if this one finds no room.
-        copy.isPublished = true
-        settle(node, on: target, identity, copy, indexedAs: entry)
-        return target
+      do throws(Errno) {
+        try publish(plan, runner, in: parent, upper, as: before, links) {
+          // From the entry on it is the copy that all names lead to, also if this one finds no room.
+          copy.isPublished = true
+          settle(node, on: target, identity, copy, indexedAs: entry)
+          return target
+        }
+      } catch {
+        // Cut by then: that is done, and takes no name in the upper.
+        guard copy.isPublished, copy.isCut else { throw error }
       }
       if !copy.isPublished {
         copy.isPublished = true

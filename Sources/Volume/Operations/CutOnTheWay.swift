@@ -21,13 +21,9 @@ final class CutOnTheWay {
 
   /// How much of the file is copied; nil for all of it.
   ///
-  /// What is stored in another form is cut by the operation, in that form. Of several names the first may get a copy that
-  /// another finds no room for.
+  /// What is stored in another form is cut by the operation, in that form.
   func length(of facts: Facts) throws(Errno) -> UInt64? {
     try require(facts)
-    guard facts.item.content == .plain, facts.status.linkCount == 1, size < facts.status.size else {
-      return nil
-    }
-    return size
+    return facts.item.content == .plain && size < facts.status.size ? size : nil
   }
 }

@@ -29,16 +29,19 @@ final class MetadataStore: Sendable {
   private let records: RecordsExist
   /// Whether an object has no record where nobody may look for one: a tree that is to a user what it is without us.
   private let isNative: Bool
+  /// A check tells of damage with the paths of items.
+  let logsDamage: Bool
   let memory: RecordMemory
   let heads: SealedHeads
   private let shared = SharedRecords()
 
   init(
     namespace: Namespace, records: RecordsExist, memory: RecordMemory, heads: SealedHeads,
-    numbers: ItemNumbers? = nil, isNative: Bool = false
+    numbers: ItemNumbers? = nil, isNative: Bool = false, logsDamage: Bool = true
   ) {
     self.namespace = namespace
     self.isNative = isNative
+    self.logsDamage = logsDamage
     self.numbers = numbers
     self.heads = heads
     self.records = records
@@ -164,7 +167,7 @@ final class MetadataStore: Sendable {
       }
     }
     let stored = try stored(core, withList: withList, read: read)
-    if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
+    if let damage = stored.damage, logsDamage { Log.damage("inode \(status.inode): \(damage)") }
     // Handles that were opened before learn of it here.
     let content = stored.core.content(of: status, nil)
     let obstacle: Errno? =

@@ -1,8 +1,9 @@
 // The walk of `varve check` over layers: the directories of the upper first, then all that lowers show beside them.
 //
 // For administrators who moved, restored or edited layers: `varve check` tells what each mark comes to now, and repairs what can
-// be (SEMANTICS 18).
+// be; damage in a lower it names (SEMANTICS 18).
 
+import Decisions
 import LayerRules
 import LinuxFiles
 import RecordFormat
@@ -48,6 +49,8 @@ struct LayerCheck {
   var linked: [Source: Claim] = [:]
   /// The entries of the index of hard links, by the item that they stand for; those whose lowers are there.
   var indexed: [ItemOrigin: Entry] = [:]
+  /// Items of lowers that were told to be damaged.
+  private var damaged: Set<BackingSlot> = []
   /// The lower that is walked through alone.
   private var onlyLayer: UInt8?
 
@@ -63,10 +66,10 @@ struct LayerCheck {
       try check.checkDirectory(parts, path, found, failed)
     }
     do throws(Errno) { try checkIndex(found) } catch { failed(Array(".varve/index".utf8), error) }
-    guard hasLowers, !claimedNumbers.isEmpty || !indexed.isEmpty, !isInterrupted() else { return }
+    guard hasLowers, !isInterrupted() else { return }
     walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
       if !check.indexed.isEmpty { try check.countNames(parts.all, path) }
-      return try check.lookForSources(parts.all, path, found)
+      return try check.lookAtShown(parts.all, path, found)
     }
     for layer in stack.layers.dropFirst().map(\.root.layer)
     where indexed.values.contains(where: { $0.lowerLinks == nil }) {
@@ -155,19 +158,21 @@ struct LayerCheck {
       .sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  // MARK: Sources that still show
+  // MARK: What lowers show
 
-  /// An item of a lower has the number of the copy that took its place: then both are one to programs.
-  private mutating func lookForSources(
+  /// Sources of copies that still show, and damage.
+  private mutating func lookAtShown(
     _ parts: [LayerPart], _ path: [UInt8], _ found: (LayerFinding) -> Void
   ) throws(Errno) -> [[UInt8]] {
+    // What is below the directory that shows is asked for its flag.
+    for part in parts.dropFirst() { _ = try record(of: part.descriptor, in: part.layer, path, found) }
     var hidden: Set<[UInt8]> = []
     var directories: [[UInt8]] = []
     for part in parts {
       let place = LayerDirectory(part)
       for name in try names(of: part, at: path) where hidden.insert(name).inserted {
         do throws(Errno) {
-          if try lookForSource(name, in: place, path, found) { directories.append(name) }
+          if try lookAtShown(name, in: place, path.path(to: name), found) { directories.append(name) }
         } catch {
           try LayerCheck.passOver(error)
         }
@@ -177,23 +182,43 @@ struct LayerCheck {
   }
 
   /// Whether it is a directory.
-  private mutating func lookForSource(
+  private mutating func lookAtShown(
     _ name: [UInt8], in place: LayerDirectory, _ path: [UInt8], _ found: (LayerFinding) -> Void
   ) throws(Errno) -> Bool {
     try FileName.with(name) { bytes throws(Errno) in
       guard let status = try place.look(bytes), !status.isWhiteout else { return false }
       let isDirectory = status.kind == .directory
-      // Other names of one object are shown as one; those are counted in the index.
-      guard place.layer > 0, isDirectory || status.linkCount == 1 else { return isDirectory }
-      let object = try place.hold(bytes)
-      let record = try stack.record(of: object, in: place.layer).core
-      guard let numbers = stack.layer(place.layer)?.store.numbers,
+      guard place.layer > 0 else { return isDirectory }
+      let record = try record(of: try place.hold(bytes), in: place.layer, path, found)
+      // An item of a lower has the number of the copy that took its place: then both are one to programs. Other names of one
+      // object are shown as one; those are counted in the index.
+      guard isDirectory || status.linkCount == 1, let record,
+        let numbers = stack.layer(place.layer)?.store.numbers,
         let copy = claimedNumbers[numbers.number(of: status, record).value]
       else { return isDirectory }
-      found(
-        strayOrigin(copy, "was copied from an item that still shows, as \(shown(path.path(to: name)))"))
+      found(strayOrigin(copy, "was copied from an item that still shows, as \(shown(path))"))
       return isDirectory
     }
+  }
+
+  /// The record of an item of a lower; of one that is damaged, `found` is told, once.
+  private mutating func record(
+    of object: SharedDescriptor, in layer: UInt8, _ path: [UInt8], _ found: (LayerFinding) -> Void
+  ) throws(Errno) -> CoreRecord? {
+    let stored = try stack.record(of: object, in: layer)
+    guard stored.soundness != .sound else { return stored.core }
+    let identity = ObjectIdentity(try object.descriptor.status())
+    let number = Int(layer)
+    guard let root = stack.layer(layer)?.root.descriptor, inspection.lowers.indices.contains(number - 1),
+      damaged.insert(BackingSlot(identity, in: layer)).inserted
+    else { return nil }
+    var finding = LayerFinding(
+      kind: .record, path: path, text: stored.damage ?? "its record cannot be read", remedy: nil
+    ) { () throws(Errno) in throw .unsupported }
+    finding.lowerItem = LayerFinding.LowerItem(
+      number: number, lower: inspection.lowers[number - 1].path, root: root, object: object)
+    found(finding)
+    return nil
   }
 
   func shown(_ path: [UInt8]) -> String { StoredPath.text(of: path) }

@@ -22,10 +22,21 @@ package struct LayerFinding {
     case index
     /// How many names an item of a lower has.
     case links
+    /// The record or the list of an item of a lower.
+    case record
+  }
+
+  /// An item that lies in a lower.
+  package struct LowerItem {
+    /// 1 is the topmost.
+    package let number: Int
+    package let lower: [UInt8]
+    package let root: SharedDescriptor
+    package let object: SharedDescriptor
   }
 
   package let kind: Kind
-  /// From the upper directory.
+  /// From the upper directory; of an item of a lower, where the volume shows it.
   package let path: [UInt8]
   package let text: String
   /// What a repair would do, as a question; nil where this version can do nothing.
@@ -33,6 +44,8 @@ package struct LayerFinding {
   package let repair: () throws(Errno) -> Void
   /// The attribute that a repair replaces.
   package var damaged: (name: String, value: [UInt8])?
+  /// What a check of its lower repairs, and this one does not.
+  package var lowerItem: LowerItem?
 
   init(
     kind: Kind, path: [UInt8], text: String, remedy: String?, repair: @escaping () throws(Errno) -> Void
@@ -134,7 +147,8 @@ package final class LayerInspection {
     let numbering = try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
     let store = MetadataStore(
       namespace: directory.namespace, records: RecordsExist(true) { throw Errno.readOnly },
-      memory: RecordMemory(live, trustsChangeTimes: false), heads: heads, numbers: numbering.numbers.first)
+      memory: RecordMemory(live, trustsChangeTimes: false), heads: heads, numbers: numbering.numbers.first,
+      logsDamage: false)
     let top = Layer(root: LayerDirectory(upper.directory), store: store, tag: nil)
     return try LayerStack(upper: top, over: lowers, numbering, live, heads)
   }

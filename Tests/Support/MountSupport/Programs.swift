@@ -25,7 +25,7 @@ package enum Programs {
     Source("bindfs", "bindfs"),
     Source("borgbackup", "borg"),
     Source("bsdutils", "script", isEssential: true),
-    Source("btrfs-progs", "mkfs.btrfs"),
+    Source("btrfs-progs", "btrfs", "mkfs.btrfs"),
     Source("dpkg", "dpkg", "dpkg-deb", isEssential: true),
     Source("e2fsprogs", "chattr", "filefrag", "lsattr", "mkfs.ext4"),
     Source("ed", "ed"),

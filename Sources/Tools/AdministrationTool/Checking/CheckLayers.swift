@@ -68,7 +68,29 @@ extension VolumeCheck {
     if case .named = lowers { true } else { false }
   }
 
+  /// Names an item of a lower, in the words of a check of that lower.
+  private func tell(
+    _ item: LayerFinding.LowerItem, shownAs path: [UInt8], _ inspection: VolumeInspection
+  ) {
+    let path = item.path(shownAs: path)
+    let object = item.object
+    func read(_ name: String) throws(Errno) -> [UInt8]? {
+      try AttributeName.with(Array("\(inspection.recordPrefix).\(name)".utf8)) { name throws(Errno) in
+        try object.descriptor.attribute(name)
+      }
+    }
+    do throws(Errno) {
+      let stored = StoredBytes(core: try read("m"), list: try read("acl"), names: try read("names"))
+      guard let defect = stored.defect else { return }
+      let reason = "it is in lower \(item.number), and a check of that directory can repair it"
+      report.add(defect.unrepaired(reason), path, isRepaired: false)
+    } catch {
+      console.complain(path, error)
+    }
+  }
+
   private func settle(_ finding: LayerFinding, _ inspection: VolumeInspection, _ root: [UInt8]) {
+    if let item = finding.lowerItem { return tell(item, shownAs: finding.path, inspection) }
     let defect = Defect(finding, areLowersNamed: areLowersNamed)
     let path = finding.path.isEmpty ? root : joined(root, finding.path)
     do throws(Refusal) {
@@ -81,6 +103,20 @@ extension VolumeCheck {
     } catch {
       console.complain(path, error.sentence)
     }
+  }
+}
+
+extension LayerFinding.LowerItem {
+  /// Where it lies, also in a directory that the volume shows elsewhere; where that cannot be told, as if it had not been moved.
+  fileprivate func path(shownAs shown: [UInt8]) -> [UInt8] {
+    var inside = shown
+    // Of a sealed lower both begin at its root.
+    if let held = try? object.descriptor.heldPath(), let top = try? root.descriptor.heldPath(),
+      held.starts(with: top)
+    {
+      inside = Array(held.dropFirst(top.count).drop { $0 == UInt8(ascii: "/") })
+    }
+    return inside.isEmpty ? lower : joined(lower, inside)
   }
 }
 

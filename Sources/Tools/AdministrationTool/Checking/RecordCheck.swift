@@ -73,6 +73,9 @@ struct Defect: Equatable {
     self.remedy = remedy
   }
 
+  /// The same of an item that this check only names.
+  func unrepaired(_ reason: String) -> Defect { Defect(kind, "\(text); \(reason)", remedy: nil) }
+
   private static func remedy(_ kind: OwnKind) -> String? {
     switch kind {
     case .header: "write a new volume file"
