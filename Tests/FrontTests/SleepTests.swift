@@ -137,6 +137,30 @@ extension FrontTests {
           """)
     }
 
+    @Test(
+      "Before sleep a daemon that has too many requests is asked again",
+      .enabled(if: Programs.has("python3"), "needs python3"))
+    func tooMany() throws {
+      let said = try output(
+        #"""
+        python3 -c '
+        import os, socket, time
+        held = [socket.socket(socket.AF_UNIX) for _ in range(32)]
+        for one in held: one.connect(os.getxattr("mount", "system.varve.control"))
+        print("held", flush=True); time.sleep(1.5)' >held & until grep -qs held held; do sleep 0.01; done
+        settings "[$BASE/mount]" 'sleep = lock'; status_of varve lock mount; varve lock --sleep; both
+        """#)
+      #expect(
+        said == """
+          varve lock: mount: the daemon has too many requests; try again
+          status 1
+          BASE/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          locked locked open 
+          open open open 
+
+          """)
+    }
+
     @Test("Root locks the volumes of users, too, and a user only their own") func owners() throws {
       let said = try output(
         """
