@@ -64,9 +64,7 @@ extension Volume {
   func requireUnused(_ node: Node) throws(Errno) {
     guard !isInUse(node) else { throw .busy }
     endRest(of: node)
-    guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
-    // A last close may be on its way that has yet to write what the file itself does not say.
-    guard !content.hasUsers, content.forgetUnused() else { throw .busy }
+    try forgetUnusedContent(of: node)
   }
 
   private func replaced(
