@@ -58,7 +58,7 @@ package final class Volume: Sendable {
   let pageDrops = PageDrops()
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
-  private let control: Mutex<[UInt8]?> = Mutex(nil)
+  private let control: Mutex<(@Sendable () -> [UInt8]?)?> = Mutex(nil)
   private let wordsInForce: Mutex<[[UInt8]]>
   private let innerMounts = Atomic(0)
   /// Whether new objects can be made in other people's names.
@@ -216,8 +216,8 @@ package final class Volume: Sendable {
 
   var link: KernelLink? { connection.withLock { $0 } }
 
-  /// Lets the root tell, as `system.varve.control`, where this volume's daemon can be asked things.
-  package func announceControl(_ path: [UInt8]) {
+  /// Lets the root tell, as `system.varve.control`, where this volume's daemon can be asked things; `path` is asked each time.
+  package func announceControl(_ path: @escaping @Sendable () -> [UInt8]?) {
     control.withLock { $0 = path }
   }
 
@@ -226,7 +226,7 @@ package final class Volume: Sendable {
     copyUps.askForInterrupts(isInterrupted)
   }
 
-  var controlPath: [UInt8]? { control.withLock { $0 } }
+  var controlPath: [UInt8]? { control.withLock { $0 }?() }
 
   /// Leaves the upper directory as it was found; for a mount that does not come about.
   package func takeBack() { directory.takeBack() }

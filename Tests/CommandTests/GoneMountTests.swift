@@ -9,9 +9,10 @@ extension CommandTests {
     /// A volume that is unlocked and mounted, `vol`; `holds` waits until a process works in a directory.
     private static let begin = """
       mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null
-      export SOCKETS=$(python3 -c 'import os; print(os.getxattr("vol", "system.varve.control").decode())')
+      socket() { python3 -c 'import os, sys; print(os.getxattr(sys.argv[1], "system.varve.control").decode())' $1; }
+      export SOCKETS=$(socket vol)
       holds() { until test "$(readlink /proc/$1/cwd)" = "$2"; do sleep 0.01; done; }
-      ends() { until ! test -e $SOCKETS; do sleep 0.01; done; }
+      ends() { until ! test -e ${1-$SOCKETS}; do sleep 0.01; done; }
 
       """
 
@@ -54,6 +55,30 @@ extension CommandTests {
         prints: """
           BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           BASE/vol locked (0 files dropped from memory)
+
+          """)
+    }
+
+    @Test("Daemons that do not answer, and that only their sockets lead to, are waited for at the same time")
+    func silent() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.begin + """
+          (cd vol && exec sleep 60) & holds $! "$BASE/vol"; varve umount -l vol 2>/dev/null
+          stopped=; trap 'kill -CONT $stopped; kill $(jobs -p); for socket in $SOCKETS; do ends $socket; done' EXIT
+          for name in a b c; do
+            mkdir $name m$name; varve mount $name m$name; SOCKETS="$SOCKETS $(socket m$name)"
+            stopped="$stopped $(grep -o '"pid":[0-9]*' m$name/.varve/status | tr -dc 0-9)"
+            (cd m$name && exec sleep 60) & holds $! "$BASE/m$name"; varve umount -l m$name 2>/dev/null
+          done
+          kill -STOP $stopped; began=$SECONDS; alone 'varve lock >said 2>&1'; echo $((SECONDS - began < 5))
+          grep "^$BASE" said; grep -c 'does not answer' said
+          """,
+        prints: """
+          1
+          BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          3
 
           """)
     }

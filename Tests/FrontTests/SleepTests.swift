@@ -137,6 +137,30 @@ extension FrontTests {
           """)
     }
 
+    @Test(
+      "Before sleep a daemon that has too many requests is asked again",
+      .enabled(if: Programs.has("python3"), "needs python3"))
+    func tooMany() throws {
+      let said = try output(
+        #"""
+        python3 -c '
+        import os, socket, time
+        held = [socket.socket(socket.AF_UNIX) for _ in range(32)]
+        for one in held: one.connect(os.getxattr("mount", "system.varve.control"))
+        print("held", flush=True); time.sleep(1.5)' >held & until grep -qs held held; do sleep 0.01; done
+        settings "[$BASE/mount]" 'sleep = lock'; status_of varve lock mount; varve lock --sleep; both
+        """#)
+      #expect(
+        said == """
+          varve lock: mount: the daemon has too many requests; try again
+          status 1
+          BASE/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          locked locked open 
+          open open open 
+
+          """)
+    }
+
     @Test("Root locks the volumes of users, too, and a user only their own") func owners() throws {
       let said = try output(
         """
@@ -187,6 +211,29 @@ extension FrontTests {
         "\(path) locked (0 files dropped from memory), except the class until-first-unlock, which --all closes\nlocked locked open \n"
       }
       #expect(said == locked("BASE/user/mount") + locked("user/mount"))
+    }
+
+    @Test("A daemon whose runtime directory went with its user's session is asked, and locked by root")
+    func loggedOut() throws {
+      let said = try output(
+        """
+        mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
+        mkdir user user/upper user/mount user/run; chown -R 65534:65534 user; cp team.key user/user.key
+        chown 65534 user/user.key; trap "umount -l user/mount; cleanup" EXIT
+        mount -t tmpfs -o uid=65534,mode=700 tmpfs user/run
+        as_user "cd user; export XDG_RUNTIME_DIR=$BASE/user/run; varve mount upper mount
+          varve key slot add mount user.key 2>/dev/null; varve unlock mount user.key"
+        theirs() { as_user "cd $BASE; $(declare -f states); states user/mount"; }
+        settings "[$BASE/user/mount]" 'sleep = lock'; ls user/run/varve/*.sock | wc -l
+        rm -r user/run/varve; umount -l user/run; rmdir user/run
+        varve lock --sleep; theirs; as_user "varve unlock user/mount user/user.key"; varve lock -v user/mount; theirs
+        as_user "varve unlock user/mount user/user.key; varve lock"; theirs; ls user/upper/.varve/*.sock | wc -l
+        """)
+      let locked = { (path: String) in
+        "\(path) locked (0 files dropped from memory), except the class until-first-unlock, which --all closes\nlocked locked open \n"
+      }
+      let byRoot = locked("BASE/user/mount") + locked("user/mount")
+      #expect(said == "1\n\(byRoot)\(locked("BASE/user/mount"))1\n")
     }
   }
 }

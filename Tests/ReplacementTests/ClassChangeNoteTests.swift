@@ -16,7 +16,7 @@ import Testing
   private func crash(_ upper: Upper, in name: String, at path: String? = nil) throws {
     let (object, note) = (try upper.object(name), try upper.note(of: name, at: path))
     var kept = Data()
-    try upper.site.noting(note) { () throws(Errno) in
+    try upper.site.noting(note, of: object, restore: {}) { () throws(Errno) in
       #expect(upper.workNames == [String(decoding: note.nameOfNote, as: UTF8.self)])
       kept = (try? Data(contentsOf: work(upper, note))) ?? Data()
       let file = try object.descriptor.reopen(.readWrite)
@@ -83,8 +83,10 @@ import Testing
     let upper = try Upper()
     try upper.make("f", exampleContent())
     let site = ReplacementSite(of: upper.directory, store: upper.store, lacksLock: { true })
-    let note = try upper.note(of: "f")
-    #expect(throws: Errno.readOnly) { try site.noting(note) { Issue.record("it begins") } }
+    let (object, note) = (try upper.object("f"), try upper.note(of: "f"))
+    #expect(throws: Errno.readOnly) {
+      try site.noting(note, of: object, restore: {}) { Issue.record("it begins") }
+    }
   }
 
   @Test(
@@ -131,6 +133,37 @@ import Testing
     #expect(givenBack > 40)
   }
 
+  @Test("A power cut after a change of class that failed takes nothing from the file")
+  func powerCutsAfterFailures() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.replaceAndSettle("f", .protected)
+    let before = try upper.appearance("f")
+    var dice = Dice(for: "power cuts after a change of class that failed")
+    var failures = 0
+    for calls in 0... {
+      let start = try PowerlessDisk(of: upper, "f")
+      var hits = 0
+      let events = try start.record(upper, "f") {
+        hits =
+          Fault([.write, .sync], .inputOutput, after: calls).during {
+            try? upper.changeClass("f", to: .untilFirstUnlock)
+          }.hits
+      }
+      guard hits > 0 else { break }
+      failures += 1
+      for round in 0..<20 {
+        var disk = start
+        for event in events { disk.take(event) }
+        try disk.cut(&dice).build(upper, "f")
+        try upper.mountAgain()
+        #expect(try upper.appearance("f") == before, "call \(calls), round \(round)")
+      }
+    }
+    // The note, its name, both headers, the note again, each synced.
+    #expect(failures >= 7)
+  }
+
   @Test(
     "Unless its note is emptied, or removed for good, a change of class fails, and a mount",
     arguments: [CallKinds.write, .sync, .name, [.write, .name], [.sync, .name], [.write, .sync, .name]])
@@ -141,10 +174,10 @@ import Testing
     // The note is written, synced, renamed, and its name synced.
     let passing =
       (kinds.contains(.write) ? 1 : 0) + (kinds.contains(.sync) ? 2 : 0) + (kinds.contains(.name) ? 1 : 0)
-    let note = try upper.note(of: "f")
+    let (object, note) = (try upper.object("f"), try upper.note(of: "f"))
     var isBegun = false
     let (change, _) = Fault(kinds, .inputOutput, after: passing, count: .max >> 1).during {
-      try upper.site.noting(note) { () throws(Errno) in isBegun = true }
+      try upper.site.noting(note, of: object, restore: {}) { () throws(Errno) in isBegun = true }
     }
     #expect(isBegun && failure { try change.get() } == wanted)
     // What stays says nothing.

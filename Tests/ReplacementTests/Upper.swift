@@ -269,12 +269,11 @@ final class Upper {
   func changeClass(_ name: String, to wanted: StaticSector.ProtectionClass) throws {
     let (object, note, file) = (try object(name), try note(of: name), try sealed(name))
     func giveBack() throws(Errno) { try site.giveBack(note, to: object.descriptor) }
-    try site.noting(note) { () throws(Errno) in
+    try site.noting(note, of: object, restore: giveBack) { () throws(Errno) in
       let isChanged = try file.changeClass(restoreTimes: giveBack) { [keyring] (keys) throws(Errno) in
         do throws(KeyFailure) { return try keyring.header(for: keys, wanted) } catch { throw error.number }
       }
       guard isChanged else { throw .invalid }
-      try giveBack()
     }
   }
 

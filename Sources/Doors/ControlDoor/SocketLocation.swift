@@ -59,6 +59,9 @@ package struct SocketLocation: Sendable {
     }
   }
 
+  /// Whether the path still leads to a socket: the directory may be gone from where it was.
+  package var isThere: Bool { (try? Descriptor.open(path: path, .path).status().kind) == .socket }
+
   /// Takes the name away; at the end of the mount.
   package func remove() throws(Errno) {
     let directory = directory

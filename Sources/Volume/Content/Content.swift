@@ -51,8 +51,25 @@ extension Content {
     }
   }
 
+  /// Whether its bytes must stay in no memory that is not wiped, and a key in locked memory: what is stored is encrypted.
+  var isSecret: Bool { sealed != nil }
+
+  /// Whether the kernel, where it keeps a copy, is right about the end: other files can be written behind the mount.
+  var hasKnownEnd: Bool { sealed != nil }
+
+  /// How often something that was written could not be brought to the disk before its key was wiped.
+  var losses: UInt64 { sealed?.losses ?? 0 }
+
+  /// Whether a write would be refused now, because the file is locked.
+  func refusesWrite(isWriteBack: Bool) -> Bool {
+    sealed.map { !$0.mayServe(isWriteBack ? .writeBack : .bytes) } ?? false
+  }
+
+  /// Pages that a program wrote were refused, and nobody will bring them again.
+  func noteLostPages() { sealed?.noteLostPages() }
+
   /// Whether the backing file has the bytes as they are.
-  private var isPlain: Bool {
+  var isPlain: Bool {
     switch self {
     case .plain: true
     case .sealed: false
@@ -119,7 +136,7 @@ extension Content {
   /// How many bytes arrived; an error only if none did.
   ///
   /// After success the bytes may be others: what is encrypted is encrypted where it is. `isWriteBack`: the kernel brings
-  /// pages that a program wrote before. `durability`: of what is encrypted.
+  /// pages that a program wrote before. `durability`: the backing file of a plain file was opened so itself.
   func write(
     _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool = false,
     _ durability: Durability = .later

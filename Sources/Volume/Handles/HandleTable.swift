@@ -11,9 +11,10 @@ final class HandleTable: Sendable {
     case file(OpenFile)
     case directory(OpenDirectory)
 
-    var isEncrypted: Bool {
+    /// Whether it takes some of the memory that keys are in.
+    var holdsKey: Bool {
       guard case .file(let file) = self else { return false }
-      return file.content.sealed != nil
+      return file.content.isSecret
     }
   }
 
@@ -28,14 +29,14 @@ final class HandleTable: Sendable {
     var free: [Int] = []
     /// How many are open, by who opened them.
     var counts: [UInt32: Int] = [:]
-    /// How many of them are of encrypted files.
-    var encrypted: [UInt32: Int] = [:]
-    var allEncrypted = 0
+    /// How many of them hold keys.
+    var keys: [UInt32: Int] = [:]
+    var allKeys = 0
 
-    mutating func countEncrypted(_ change: Int, of user: UInt32) {
-      let count = (encrypted[user] ?? 0) + change
-      encrypted[user] = count > 0 ? count : nil
-      allEncrypted += change
+    mutating func countKeys(_ change: Int, of user: UInt32) {
+      let count = (keys[user] ?? 0) + change
+      keys[user] = count > 0 ? count : nil
+      allKeys += change
     }
   }
 
@@ -63,7 +64,7 @@ final class HandleTable: Sendable {
   /// others needs some of it.
   func requireKeyRoom(for user: UInt32, of capacity: Int) throws(Errno) {
     guard capacity > 0, user != 0, user != owner else { return }
-    let (all, own) = contents.withLock { ($0.allEncrypted, $0.encrypted[user] ?? 0) }
+    let (all, own) = contents.withLock { ($0.allKeys, $0.keys[user] ?? 0) }
     guard own < capacity / 2, all < capacity - capacity / 10 else { throw .tooManyOpenFiles }
   }
 
@@ -83,7 +84,7 @@ final class HandleTable: Sendable {
       contents.slots[slot].opened = opened
       contents.slots[slot].user = user
       contents.counts[user, default: 0] += 1
-      if opened.isEncrypted { contents.countEncrypted(1, of: user) }
+      if opened.holdsKey { contents.countKeys(1, of: user) }
       return UInt64(contents.slots[slot].epoch) << 32 | UInt64(slot)
     }
   }
@@ -122,7 +123,7 @@ final class HandleTable: Sendable {
       let user = contents.slots[slot].user
       let left = (contents.counts[user] ?? 1) - 1
       contents.counts[user] = left > 0 ? left : nil
-      if let opened, opened.isEncrypted { contents.countEncrypted(-1, of: user) }
+      if let opened, opened.holdsKey { contents.countKeys(-1, of: user) }
       return opened
     }
     guard case .file(let file) = removed else { return nil }

@@ -11,12 +11,12 @@ final class OpenFile: ObjectHandle {
   let mode: OpenMode
   /// How the kernel gets at the bytes.
   let route: Route
-  /// The losses of an encrypted file that whoever opened this has heard of.
+  /// The losses of the content that whoever opened this has heard of.
   private let knownLosses: Atomic<UInt64>
 
   init(node: Node?, _ content: consuming Content, mode: OpenMode, route: Route) {
     self.node = node
-    knownLosses = Atomic(content.sealed?.losses ?? 0)
+    knownLosses = Atomic(content.losses)
     self.content = content
     self.mode = mode
     self.route = route
@@ -33,25 +33,23 @@ final class OpenFile: ObjectHandle {
   ) throws(Errno) -> Int {
     let durability = durability
     let count = try content.write(&bytes, at: position, isWriteBack: isWriteBack, durability)
-    if durability != .later, let object = content.sealed { try tellLoss(of: object) }
+    if durability != .later { try tellLoss() }
     return count
   }
 
   private var durability: Durability {
-    // The backing file of a plain one was opened so itself.
-    guard content.sealed != nil else { return .later }
-    return mode.contains(.synchronous) ? .all : mode.contains(.dataSynchronous) ? .data : .later
+    mode.contains(.synchronous) ? .all : mode.contains(.dataSynchronous) ? .data : .later
   }
 
   /// Brings to the disk what was written; EIO once, if something was lost since this was opened, as from fsync(2) after
   /// pages could not be written.
   func synchronize(dataOnly: Bool) throws(Errno) {
     try content.synchronize(dataOnly: dataOnly)
-    if let object = content.sealed { try tellLoss(of: object) }
+    try tellLoss()
   }
 
-  private func tellLoss(of object: SealedObject) throws(Errno) {
-    let losses = object.losses
+  private func tellLoss() throws(Errno) {
+    let losses = content.losses
     guard knownLosses.exchange(losses, ordering: .relaxed) == losses else { throw .inputOutput }
   }
 

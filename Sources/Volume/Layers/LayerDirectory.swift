@@ -153,6 +153,10 @@ struct LayerDirectory: Sendable {
     }.read(upTo: SealedHead.length)
   }
 
+  static func head(of object: SharedDescriptor) throws(Errno) -> [UInt8] {
+    try openForALook(object).read(upTo: SealedHead.length)
+  }
+
   /// Who looks into a file to show or to copy it leaves no trace, where that is possible (`openLeniently`).
   static let forALook: OpenFlags = [.readOnly, .nonBlocking, .noAccessTime]
 

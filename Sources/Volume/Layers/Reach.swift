@@ -1,7 +1,6 @@
 // The way to one object for one request: by directory and name, or by a descriptor that is held.
 
 import LinuxFiles
-import SealedFormat
 
 /// How an object is reached.
 ///
@@ -43,7 +42,7 @@ extension Reach {
   func head() throws(Errno) -> [UInt8] {
     switch self {
     case .held(let object):
-      return try LayerDirectory.openForALook(object).read(upTo: SealedHead.length)
+      return try LayerDirectory.head(of: object)
     case .named(let directory, let name):
       return try FileName.with(name) { name throws(Errno) in try directory.head(of: name) }
     }

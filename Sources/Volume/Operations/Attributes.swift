@@ -258,10 +258,7 @@ extension Volume {
     after stored: StoredRecord, of node: Node, _ object: HeldObject
   ) throws(Errno) -> Facts {
     let status = try object.status()
-    // What was cut to nothing has no head, and if nobody has it open nobody knows of one.
-    var head = node.existingAttachment?.encrypted?.head ?? (status.size == 0 ? nil : object.facts.head)
-    // What became plain has none, whatever is still in memory.
-    if object.facts.record.isEncrypted, !stored.core.isEncrypted { head = nil }
+    let head = head(of: node, status, stored, after: object.facts)
     return store(of: node.layer).facts(status, StoredFacts(stored, head), of: node)
   }
 
@@ -269,8 +266,7 @@ extension Volume {
   private typealias Cut = (UInt64) throws(Errno) -> Void
 
   private func cutting(_ node: Node, _ object: HeldObject, isOpen: Bool) throws(Errno) -> Cut {
-    let isReady = isOpen || sealedObject(of: node, object.facts) != nil
-    let way = isReady ? object.descriptor : try PlainContent.openForWriting(object.descriptor)
+    let way = try wayToChange(node, object.descriptor, object.facts, isOpen: isOpen)
     return { size throws(Errno) in
       try self.usingContent(of: node, by: way, object.facts) { (content) throws(Errno) in
         try content.truncate(to: size)

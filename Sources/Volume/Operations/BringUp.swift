@@ -111,7 +111,8 @@ extension Volume {
       else { return true }
       // Then the operation is decided about anew.
       guard replacements.mayWrite() else { return true }
-      try forgetContent(of: node)
+      try forgetUnusedContent(of: node)
+      unregisterContent(of: node)
       try requireNotHandedOver(node)
       // What has the name is the object that is held since it was copied.
       let source = HeldObject(descriptor: copy.source, facts: try facts(of: found, name))
@@ -225,18 +226,6 @@ extension Volume {
     guard isLast else { return false }
     Log.error("a layer changed while inode \(status.inode) of it was brought up")
     throw .inputOutput
-  }
-
-  /// An encrypted file in use reads and writes one file, which cannot be exchanged.
-  func requireUnusedContent(_ node: Node) throws(Errno) {
-    guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
-    guard !content.hasUsers else { throw .busy }
-  }
-
-  private func forgetContent(of node: Node) throws(Errno) {
-    guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
-    guard !content.hasUsers, content.forgetUnused() else { throw .busy }
-    unregisterContent(of: node)
   }
 
   /// From here on the node is the copy, for open handles as well.

@@ -64,9 +64,7 @@ extension Volume {
   func requireUnused(_ node: Node) throws(Errno) {
     guard !isInUse(node) else { throw .busy }
     endRest(of: node)
-    guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
-    // A last close may be on its way that has yet to write what the file itself does not say.
-    guard !content.hasUsers, content.forgetUnused() else { throw .busy }
+    try forgetUnusedContent(of: node)
   }
 
   private func replaced(
@@ -109,21 +107,14 @@ extension Volume {
     let below = try object.descriptor.descriptor.status()
     let note =
       below.linkCount > 0 && below.size > 0 ? before.note(of: below, at: lastKnownPath(of: node)) : nil
-    try replacements.noting(note) { () throws(Errno) in
-      do throws(Errno) {
-        try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
-          try content.changeClass(to: wanted, restoreTimes: giveBack)
-          guard keyring.state(of: content.context.format) != .open else { return }
-          // A lock of the new class has passed it by, because it still had the old one.
-          _ = content.ending { content.lockDown() }
-          dropPagesAside(of: node.id)
-        }
-      } catch {
-        // Some of it may have been written.
-        try? giveBack()
-        throw error
+    try replacements.noting(note, of: object.descriptor, restore: giveBack) { () throws(Errno) in
+      try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
+        try content.changeClass(to: wanted, restoreTimes: giveBack)
+        guard keyring.state(of: content.context.format) != .open else { return }
+        // A lock of the new class has passed it by, because it still had the old one.
+        _ = content.ending { content.lockDown() }
+        dropPagesAside(of: node.id)
       }
-      try giveBack()
     }
     try store(class: wanted, of: node, object, for: caller)
   }

@@ -1,6 +1,7 @@
 // New objects. Nobody ever sees one with the wrong owner, mode, flags or without its inherited list.
 
 import AccessControl
+import Ciphers
 import Decisions
 import DirectoryModes
 import FlagRules
@@ -41,6 +42,13 @@ extension Volume {
   func referToNew(_ found: BriefFacts, _ name: borrowing FileName, in parent: Node) -> Node {
     nameChanged(name, in: parent)
     return refer(to: found, name, in: parent)
+  }
+
+  /// Asked again when it is opened; but then it is there.
+  func requireKeyRoom(for creation: Creation, by caller: Caller) throws(Errno) {
+    if creation.record.isEncrypted {
+      try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys)
+    }
   }
 
   /// Decides about a creation and works out what is born.

@@ -1,6 +1,5 @@
 // open(O_CREAT) and O_TMPFILE: a new file and a handle on it in one request.
 
-import Ciphers
 import Decisions
 import DirectoryModes
 package import LinuxFiles
@@ -71,13 +70,6 @@ extension Volume {
       let facts = try newFacts(file.descriptor.status(), creation)
       let node = referToNew(facts.brief, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
-    }
-  }
-
-  /// Asked again when it is opened; but then it is there.
-  private func requireKeyRoom(for creation: Creation, by caller: Caller) throws(Errno) {
-    if creation.record.isEncrypted {
-      try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys)
     }
   }
 

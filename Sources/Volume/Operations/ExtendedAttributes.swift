@@ -76,8 +76,9 @@ extension Volume {
     case .door(let door): return try read(door, of: node, for: caller)
     case .control:
       // The path is a secret of those who can enter the volume: it is told here and nowhere else.
-      guard node.id == root.id, let path = controlPath else { throw .noData }
+      guard node.id == root.id else { throw .noData }
       try requireEntry(caller)
+      guard let path = controlPath else { throw .noData }
       return path
     case .verification(let start): return try verify(node, from: start, for: caller)
     case .finderInfo: return try finderInfo(of: node, for: caller)

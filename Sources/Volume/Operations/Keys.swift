@@ -24,6 +24,9 @@ package struct LockOutcome: Equatable, Sendable {
 }
 
 extension Volume {
+  /// `call` is called in a lock, each time that it refuses more than before, by the thread that locks: it waits for nobody.
+  package func whenClosed(_ call: @escaping @Sendable () -> Void) { closedClasses.listen(call) }
+
   /// When the content of a protected file was asked for last, on the monotonic clock in nanoseconds.
   package var lastKeyUse: UInt64 { sealed.lastUse }
 

@@ -132,11 +132,8 @@ extension Volume {
       return forget(directory.node.id, references: 1)
     }
     guard let forgotten = nodes.forget(node, references: references) else { return }
-    let attachment = forgotten.existingAttachment
-    if sealed.mayKnow(forgotten, hasContent: attachment?.encrypted != nil) {
-      sealed.unregister(node, forgotten.backing)
-    }
-    guard let attachment else { return }
+    unregisterContent(of: forgotten)
+    guard let attachment = forgotten.existingAttachment else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
     unlinked.forget(attachment)
     takeBack(attachment.state.withLock { $0.file.endRest() })

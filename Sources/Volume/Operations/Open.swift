@@ -1,7 +1,6 @@
 // Opening and closing files.
 
 import AccessControl
-import Ciphers
 import Decisions
 import FlagRules
 import LayerRules
@@ -47,10 +46,9 @@ extension Volume {
         if mode.contains(.write), !truncates { try requireExpanded(facts) }
         try requireWhole(node, facts)
       }
-      let object = sealedObject(of: node, facts)
       // Where there is a key, or none is needed, the kernel's own open is one like any other.
-      let mode = isLocked(object) ? mode : mode.subtracting(.withoutBytes)
-      if object == nil, facts.item.content != .compressed { try requireUnbuffered(file, mode) }
+      let mode = isLocked(node, facts) ? mode : mode.subtracting(.withoutBytes)
+      if facts.item.content == .plain { try requireUnbuffered(file, mode) }
       let strips = Judge.strips(openedFor: request, of: facts.item, by: caller.user) {
         gate.isRoot(caller, withAnyOf: .fsetid)
       }
@@ -69,8 +67,7 @@ extension Volume {
           // Unless its copy was made empty, and nobody has written to it since.
           if cut?.isDone != true || facts.status.size > 0 {
             // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-            let isReady = object != nil || mode.contains(.write)
-            let way = isReady ? file : try PlainContent.openForWriting(file)
+            let way = try wayToChange(node, file, facts, isOpen: mode.contains(.write))
             try usingContent(of: node, by: way, facts) { (content) throws(Errno) in try content.makeEmpty() }
           }
         }
@@ -103,10 +100,10 @@ extension Volume {
     _ node: Node, _ mode: OpenMode, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     let reach = try resolver.reach(node)
-    if let open = openSealedObject(of: node) {
+    if let way = sharedWay(to: node) {
       let facts = try facts(of: node, by: reach)
       try decide(facts)
-      return (open.way, facts)
+      return (way, facts)
     }
     if case .named = reach, mode.isForReadingAlone {
       let isHandedOver = handsOverByPath && mayHandOver(from: node.layer)
@@ -159,21 +156,6 @@ extension Volume {
     guard mark == nil else { throw .inputOutput }
   }
 
-  /// The flags of the backing descriptor.
-  ///
-  /// Never O_APPEND: write-back of a shared mapping would append its pages at the end of the file.
-  private func backingFlags(_ mode: OpenMode, _ item: Item) -> OpenFlags {
-    // Of an encrypted file whole blocks are written, whatever the program writes.
-    if case .protected = item.content { return mode.contains(.write) ? .readWrite : .readOnly }
-    var flags: OpenFlags =
-      mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
-    if mode.contains(.synchronous) { flags.insert(.synchronous) }
-    if mode.contains(.dataSynchronous) { flags.insert(.dataSynchronous) }
-    // The kernel has asked whether the caller owns the file. Without privilege the daemon may not own it.
-    if mode.contains(.noAccessTime), isPrivileged { flags.insert(.noAccessTime) }
-    return flags
-  }
-
   /// Makes a handle of an opened file.
   ///
   /// Called with the node's lock held, or before anybody knows the node. EBUSY when the file is in use in a way
@@ -183,41 +165,25 @@ extension Volume {
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
     attachment.marks.learn(facts)
-    let object = sealedObject(of: node, facts)
-    if object != nil { try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys) }
-    let content: Content
     var isKnown: Bool?
-    if let object {
-      isKnown = object.join(descriptor, changed: facts.status.change)
-      content = .sealed(object)
-    } else if facts.item.content == .compressed {
-      content = .compressed(try compressedFile(of: node, facts, by: descriptor))
-    } else {
-      content = .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: attachment))
-    }
+    let content = try content(of: node, by: descriptor, facts, mode, for: caller, isKnown: &isKnown)
     let route: Route
     do throws(Errno) {
       route = try self.route(to: content, by: descriptor, of: attachment, facts, mode, isKnown: isKnown)
     } catch {
-      if let object, object.leave() { object.ending { object.rest() } }
+      giveUp(content, of: node)
       throw error
     }
     let file = OpenFile(node: node, content, mode: mode, route: route)
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
     attachment.state.withLock { $0.file.handles.append(file) }
     // A handle that reads through the daemon needs the file open, and its opener hears what forbids that.
-    let isLate =
-      object == nil && descriptor.descriptor.isPath && facts.item.content != .compressed && opensLate(node)
+    let isLate = file.content.isPlain && descriptor.descriptor.isPath && opensLate(node)
     if route.backingID == nil, !mode.contains(.withoutBytes), !isLate {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
-        // Nothing was done to it, so there is nothing to write.
-        if let object, object.leave() {
-          object.ending { object.rest() }
-          sealed.noteIdle(node.id, object)
-        }
-        // The kernel does not hear that it should.
-        if object != nil, route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
+        giveUp(file.content, of: node)
+        dropPagesUntold(file, of: node)
         throw error
       }
     }
@@ -231,18 +197,18 @@ extension Volume {
     guard let file = handles.remove(handle), let node = file.node, let attachment = node.existingAttachment
     else { return }
     leave(attachment, file)
-    if let object = file.content.sealed { leave(object, of: node) }
+    leave(file.content, of: node)
   }
 
   /// Takes back an open whose answer reached nobody.
   package func takeBack(_ handle: HandleID) {
-    if let file = try? handles.file(handle), file.content.sealed != nil, let node = file.node,
-      file.route == .cached(keepsPages: false)
-    {
-      // What it would have told the kernel.
-      dropPagesAside(of: node.id)
-    }
+    if let file = try? handles.file(handle), let node = file.node { dropPagesUntold(file, of: node) }
     release(handle)
+  }
+
+  /// Drops what the kernel has of a file, as the answer would have told it.
+  private func dropPagesUntold(_ file: OpenFile, of node: Node) {
+    if file.content.isSecret, file.route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
   }
 
   /// Nothing is held back in the daemon: what was written is in the backing file.

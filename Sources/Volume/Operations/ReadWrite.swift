@@ -12,7 +12,7 @@ extension Volume {
   ) throws(Errno) -> Int {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
-    isSecret = file.content.sealed != nil
+    isSecret = file.content.isSecret
     try requireContent(of: file)
     return try file.content.read(at: try Int64(checking: offset), into: &bytes)
   }
@@ -33,7 +33,7 @@ extension Volume {
         clearsSetID: clearsSetID, for: caller)
     } catch {
       // What was to be encrypted stays in no buffer, whoever refused it.
-      if file.content.sealed != nil, error.delay == nil { bytes.wipe() }
+      if file.content.isSecret, error.delay == nil { bytes.wipe() }
       throw error
     }
   }
@@ -45,9 +45,8 @@ extension Volume {
     let start = try Int64(checking: offset)
     let attachment = node.attachment
     let writer = Judge.strips(.write(isForeign: clearsSetID), by: caller.user) ? caller : nil
-    // The kernel's idea of the end may be old, where a program wrote behind the mount. Of an encrypted file it is right, and
-    // where it keeps a copy the bytes are in it already.
-    let isPlaced = file.content.sealed != nil && file.route.keepsCopy
+    // The kernel's idea of the end may be old, where a program wrote behind the mount. Else the bytes are in its copy already.
+    let isPlaced = file.content.hasKnownEnd && file.route.keepsCopy
     let position: Descriptor.WritePosition = appends && !isPlaced ? .end : .offset(start)
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
     // else moves the end of a file that may only grow.
@@ -164,6 +163,14 @@ extension Volume {
     try dropCapability(of: object.descriptor, nameless)
     return stripped != mode
   }
+
+  /// Whether a write would be refused now, because its file is locked; waits for nothing.
+  package func refusesWrite(to handle: HandleID, isWriteBack: Bool) -> Bool {
+    (try? handles.file(handle))?.content.refusesWrite(isWriteBack: isWriteBack) ?? false
+  }
+
+  /// Pages that a program wrote were refused, and nobody will bring them again.
+  package func lostPages(of handle: HandleID) { (try? handles.file(handle))?.content.noteLostPages() }
 
   package func synchronize(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
     try handles.file(handle).synchronize(dataOnly: dataOnly)

@@ -57,15 +57,13 @@ struct ControlAddress: Sendable {
     do throws(Errno) {
       try stream.send(Array(request.text.utf8) + [UInt8(ascii: "\n")], deadline: deadline)
     } catch {
-      throw Refusal("the daemon does not answer: \(error)", status: 32)
+      throw unanswered(error)
     }
     try attachments.send(on: stream, deadline: deadline)
     do throws(Errno) {
       line = try stream.receiveLastLine(limit: 1 << 24, deadline: deadline)
-    } catch .noData {
-      throw Refusal("the daemon has too many requests; try again", status: 32)
     } catch {
-      throw Refusal("the daemon does not answer: \(error)", status: 32)
+      throw unanswered(error)
     }
     guard let answer = JSON(line), let isGranted = answer["ok"] else {
       throw Refusal("the daemon's answer is not understood", status: 32)
@@ -94,6 +92,15 @@ func ask(
   _ mount: MountedVolume, _ verb: String, _ members: [JSON.Member] = []
 ) throws(Refusal) -> JSON {
   try ControlAddress(mount).ask(verb, members)
+}
+
+/// Why there is no answer: a daemon that has too many requests ends the connection, perhaps before it has read anything.
+private func unanswered(_ error: Errno) -> Refusal {
+  switch error {
+  case .noData, .brokenPipe, .connectionReset:
+    Refusal("the daemon has too many requests; try again", status: 32, isMomentary: true)
+  default: Refusal("the daemon does not answer: \(error)", status: 32)
+  }
 }
 
 private func refusal(_ error: Errno, _ mount: MountedVolume?) -> Refusal {

@@ -8,22 +8,44 @@ import TextForms
 
 /// A daemon that is being asked to lock its volume, by a process of its own.
 struct LockUnderWay {
+  /// What came of it.
+  struct Outcome {
+    /// The path of a control socket stands for it where the daemon does not tell.
+    let mountPoint: Word
+    let answer: Result<JSON, Refusal>
+  }
+
   let device: String
-  let mountPoint: Word
+  /// Until the daemon tells where it is.
+  private let path: Word
   private let question: Result<OpenQuestion, Errno>
 
   /// Begins to ask.
   ///
-  /// `mount`: nil where only a control socket leads to the daemon. `isPatient`: one that gives no sign of life has half a
-  /// minute instead of two seconds, because it may only be slow.
+  /// `isPatient`: one that gives no sign of life, or has too many requests, has half a minute instead of two seconds, because
+  /// it may only be slow.
+  init(_ mount: MountedVolume, _ request: [JSON.Member], isPatient: Bool) {
+    self.init(mount.device, mount.mountPoint, mount, request, isPatient) { _ in true }
+  }
+
+  /// The same where only a control socket leads to the daemon; `isMeant`: whether the volume with this mount point is to be
+  /// locked.
   init(
-    _ device: String, at mountPoint: Word, _ mount: MountedVolume?, _ request: [JSON.Member], isPatient: Bool
+    _ socket: FoundSocket, _ request: [JSON.Member], isPatient: Bool, _ isMeant: (_ mountPoint: Word) -> Bool
   ) {
-    (self.device, self.mountPoint) = (device, mountPoint)
+    self.init(socket.device, socket.path, nil, request, isPatient, isMeant)
+  }
+
+  private init(
+    _ device: String, _ path: Word, _ mount: MountedVolume?, _ request: [JSON.Member], _ isPatient: Bool,
+    _ isMeant: (_ mountPoint: Word) -> Bool
+  ) {
+    (self.device, self.path) = (device, path)
     do throws(Errno) {
       let question = try QuestionApart.begin { () throws(Errno) in
-        let asker = LockAsker(device: device, mount: mount, request: request, isPatient: isPatient)
-        return Array(asker.outcome().text.utf8)
+        let asker = LockAsker(
+          device: device, path: path, mount: mount, request: request, isPatient: isPatient)
+        return Array(asker.outcome(isMeant).text.utf8)
       }
       self.question = .success(question)
     } catch {
@@ -31,30 +53,42 @@ struct LockUnderWay {
     }
   }
 
-  /// What the daemon answered; nil if it is gone, and the keys with it.
-  func answer() throws(Refusal) -> JSON? {
+  /// Waits for the answer; nil if the volume is not to be locked, or its daemon is gone, and the keys with it.
+  func outcome() -> Outcome? {
     let heard: [UInt8]?
     do throws(Errno) {
       heard = try question.get().answer(milliseconds: LockAsker.limit + 5_000)?.get()
     } catch {
-      throw Refusal("its daemon cannot be asked: \(error)", status: 32)
+      return refused("its daemon cannot be asked: \(error)", at: path)
     }
-    guard let heard else { throw Refusal(MountState.silence, status: 32) }
+    guard let heard else { return refused(MountState.silence, at: path) }
     let outcome = JSON(heard)
-    if outcome?["gone"] != nil { return nil }
+    if outcome?["left"] != nil { return nil }
+    let mountPoint = outcome?.nameBytes("mountPoint") ?? path
     guard let answer = outcome?["answer"] else {
-      throw Refusal(outcome?["error"]?.string ?? "the daemon's answer is not understood", status: 32)
+      return refused(outcome?["error"]?.string ?? "the daemon's answer is not understood", at: mountPoint)
     }
-    return answer
+    return Outcome(mountPoint: mountPoint, answer: .success(answer))
+  }
+
+  private func refused(_ sentence: String, at mountPoint: Word) -> Outcome {
+    Outcome(mountPoint: mountPoint, answer: .failure(Refusal(sentence, status: 32)))
   }
 }
 
 /// What the process does that asks one daemon.
 private struct LockAsker {
   let device: String
+  let path: Word
   let mount: MountedVolume?
   let request: [JSON.Member]
   let isPatient: Bool
+  private let began = Clock.monotonicNanoseconds
+
+  init(device: String, path: Word, mount: MountedVolume?, request: [JSON.Member], isPatient: Bool) {
+    (self.device, self.path, self.mount) = (device, path, mount)
+    (self.request, self.isPatient) = (request, isPatient)
+  }
 
   /// The whole of it ends in time for `varve-sleep.service`, which has a minute; in milliseconds.
   static let limit = 50_000
@@ -66,24 +100,49 @@ private struct LockAsker {
     case answering(ControlAddress)
   }
 
-  func outcome() -> JSON {
-    let began = Clock.monotonicNanoseconds
+  /// Whether to try again what did not succeed.
+  private var goesOn: Bool { isPatient && Clock.monotonicNanoseconds &- began < 30_000_000_000 }
+
+  func outcome(_ isMeant: (_ mountPoint: Word) -> Bool) -> JSON {
+    let left = JSON.object([JSON.Member("left", .bool(true))])
+    var mountPoint = path
     do throws(Refusal) {
       var finding = try find()
-      while case .silent = finding, isPatient, Clock.monotonicNanoseconds &- began < 30_000_000_000 {
-        finding = try find()
-      }
+      while case .silent = finding, goesOn { finding = try find() }
       switch finding {
-      case .gone: return .object([JSON.Member("gone", .bool(true))])
-      case .silent: throw Refusal(MountState.silence)
+      case .gone: return left
+      case .silent:
+        guard isMeant(path) else { return left }
+        throw Refusal(MountState.silence)
       case .answering(let address):
-        let spent = Clock.monotonicNanoseconds &- began
-        let patience = UInt64(LockAsker.limit) &* 1_000_000
-        let answer = try address.ask("lock", request, patience: patience > spent ? patience - spent : 0)
-        return .object([JSON.Member("answer", answer)])
+        if mount == nil {
+          // One whose disk hangs does not tell, and can be locked.
+          mountPoint =
+            (try? ask(address, "status", [], for: MountState.patience))?.nameBytes("mountPoint") ?? path
+          guard isMeant(mountPoint) else { return left }
+        }
+        let answer = try ask(address, "lock", request, for: LockAsker.limit)
+        return .object(JSON.nameMembers("mountPoint", mountPoint) + [JSON.Member("answer", answer)])
       }
     } catch {
-      return .object([JSON.Member("error", .string(error.sentence))])
+      return .object(
+        JSON.nameMembers("mountPoint", mountPoint) + [JSON.Member("error", .string(error.sentence))])
+    }
+  }
+
+  /// Answers in time for the whole; one that has too many requests may have fewer in a moment.
+  private func ask(
+    _ address: ControlAddress, _ verb: String, _ members: [JSON.Member], for milliseconds: Int
+  ) throws(Refusal) -> JSON {
+    while true {
+      let spent = Clock.monotonicNanoseconds &- began
+      let left = UInt64(LockAsker.limit) &* 1_000_000 &- min(spent, UInt64(LockAsker.limit) &* 1_000_000)
+      do throws(Refusal) {
+        return try address.ask(verb, members, patience: min(left, UInt64(milliseconds) &* 1_000_000))
+      } catch {
+        guard error.isMomentary, goesOn else { throw error }
+        Clock.pause(milliseconds: 100)
+      }
     }
   }
 

@@ -58,8 +58,8 @@ private final class LockRun {
     do throws(Refusal) {
       let volume = try KeyedVolume(typed, to: "lock it")
       let lock = begin(volume.mount)
-      guard let answer = try lock.answer() else { throw Refusal(MountState.gone(volume.mount), status: 32) }
-      take(answer, of: lock, volume.path)
+      guard let outcome = lock.outcome() else { throw Refusal(MountState.gone(volume.mount), status: 32) }
+      take(try outcome.answer.get(), of: lock.device, on: outcome.mountPoint, volume.path)
     } catch {
       complain(typed, error)
     }
@@ -102,17 +102,19 @@ private final class LockRun {
       let own = meant.filter { $0.owner == CurrentProcess.user }
       let others = meant.filter { $0.owner != CurrentProcess.user }
       var locks = (own + others).map { begin($0) }
-      for volume in VolumeServedElsewhere.all(except: seen)
-      where isMeant(volume.socket.owner, volume.mountPoint) {
-        locks.append(begin(volume.socket.device, at: volume.mountPoint, nil))
+      for socket in FoundSocket.all() where !seen.contains(socket.device) {
+        locks.append(
+          LockUnderWay(socket, request, isPatient: isForSleep) { mountPoint in
+            isMeant(socket.owner, mountPoint)
+          })
       }
       for lock in locks {
+        guard let outcome = lock.outcome() else { continue }
+        let mountPoint = outcome.mountPoint
         do throws(Refusal) {
-          // The keys of a daemon that is gone went with it.
-          guard let answer = try lock.answer() else { continue }
-          take(answer, of: lock, lock.mountPoint)
+          take(try outcome.answer.get(), of: lock.device, on: mountPoint, mountPoint)
         } catch {
-          complain(lock.mountPoint, error)
+          complain(mountPoint, error)
         }
       }
     } catch {
@@ -121,25 +123,21 @@ private final class LockRun {
   }
 
   private func begin(_ mount: MountedVolume) -> LockUnderWay {
-    begin(mount.device, at: mount.mountPoint, mount)
+    LockUnderWay(mount, request, isPatient: isForSleep)
   }
 
-  private func begin(_ device: String, at mountPoint: Word, _ mount: MountedVolume?) -> LockUnderWay {
-    LockUnderWay(device, at: mountPoint, mount, request, isPatient: isForSleep)
-  }
-
-  private func take(_ answer: JSON, of lock: LockUnderWay, _ path: Word) {
+  private func take(_ answer: JSON, of device: String, on mountPoint: Word, _ path: Word) {
     if answer["closed"] != .array([]) { hasClosed = true }
     if isKeyless(answer) { keyless += 1 }
-    let unwritten = paths(answer, "unwritten", on: lock.mountPoint)
-    let kept = paths(answer, "kept", on: lock.mountPoint)
+    let unwritten = paths(answer, "unwritten", on: mountPoint)
+    let kept = paths(answer, "kept", on: mountPoint)
     for path in unwritten {
       console.complain(path, "what was written to it last could not be brought to the disk, and is lost")
     }
     for path in kept {
       console.complain(path, "its key is still in memory: a request is at work on it that does not end")
     }
-    let cached = paths(answer, "cached", on: lock.mountPoint)
+    let cached = paths(answer, "cached", on: mountPoint)
     for path in cached {
       console.complain(
         path, "the kernel may still have pages of it: it did not drop them in time; run 'varve lock' again")
@@ -147,7 +145,7 @@ private final class LockRun {
     let purged = answer["purged"]?.integer ?? 0
     // Nobody has a file open that the kernel does not know.
     let mayBeOpen = purged > 0 || !unwritten.isEmpty || !kept.isEmpty || !cached.isEmpty
-    let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: lock.device) : []
+    let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: device) : []
     sayWhoHasFiles(users, path)
     // A user who named none is told which they were.
     if isVerbose || (!isOne && answer["closed"] != .array([])) { say(answer, purged, path) }

@@ -60,7 +60,6 @@ struct FoundSocket {
 
 /// A volume that is served, and has no mount here.
 struct VolumeServedElsewhere {
-  let socket: FoundSocket
   /// What its daemon tells of it; nil if it tells nothing.
   let status: JSON?
   /// Where it was mounted; if the daemon does not tell, the path of its socket stands for it.
@@ -74,7 +73,6 @@ struct VolumeServedElsewhere {
 
   /// Nil for one that ends meanwhile.
   private init?(_ socket: FoundSocket) {
-    self.socket = socket
     let patience = UInt64(MountState.patience) &* 1_000_000
     let answer = try? socket.address.ask("status", patience: patience)
     guard answer != nil || socket.address.isServed else { return nil }

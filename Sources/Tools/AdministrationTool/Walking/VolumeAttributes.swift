@@ -13,11 +13,14 @@ struct Refusal: Error {
 
   /// Whether it holds for the whole volume, so that saying it once of a tree is enough.
   let isAboutVolume: Bool
+  /// Whether the same may be granted in a moment.
+  let isMomentary: Bool
 
-  init(_ sentence: String, status: Int32 = 1, isAboutVolume: Bool = false) {
+  init(_ sentence: String, status: Int32 = 1, isAboutVolume: Bool = false, isMomentary: Bool = false) {
     self.sentence = sentence
     self.status = status
     self.isAboutVolume = isAboutVolume
+    self.isMomentary = isMomentary
   }
 
   /// Other file systems know neither attribute.

@@ -8,6 +8,8 @@
 //      what that takes away is given back; fsync                   says, and the note
 //   3  the note is cut to nothing; fsync; removed                  nothing, or an empty note, which says nothing
 //
+// A change that fails on the way takes the same steps: what it took away is given back and synced before the note goes.
+//
 // The next mount for writing gives back what a note says, and removes it; of a file that has had another path since it only
 // removes it. Nobody else writes to the file in 1 to 3: the lock of its node is held. Afterwards anybody does, and a note that came
 // back in a crash would take back what that moved and stripped. So the change, or the mount, fails unless the note is gone for good.
@@ -16,10 +18,20 @@ import LinuxFiles
 import RecordFormat
 
 extension ReplacementSite {
-  /// Runs a change that writes to a file, gives back itself what that takes away, and brings that to the disk, while `note`
-  /// says what it is.
-  func noting(_ note: ReplacementTrailer?, _ change: () throws(Errno) -> Void) throws(Errno) {
-    guard let note else { return try change() }
+  /// Runs a change that writes to a file, while `note` says what that takes away.
+  ///
+  /// The change brings to the disk what it wrote and gave back itself. Whether it fails or not, `restore` follows.
+  func noting(
+    _ note: ReplacementTrailer?, of file: SharedDescriptor, restore: () throws(Errno) -> Void,
+    _ change: () throws(Errno) -> Void
+  ) throws(Errno) {
+    guard let note else {
+      do throws(Errno) { try change() } catch {
+        try? restore()
+        throw error
+      }
+      return try restore()
+    }
     let workshop = try workshop()
     guard let bytes = note.encoded() else { throw .invalid }
     let made = try ReplacementFiles.make(in: workshop)
@@ -29,13 +41,31 @@ extension ReplacementSite {
       try made.file.descriptor.writeAll(bytes, at: 0)
       try requireLock()
       try ReplacementFiles.publish(made.file, made.name, as: note.nameOfNote, in: workshop)
-      try change()
+      do throws(Errno) {
+        try change()
+        try restore()
+      } catch {
+        giveBackForGood(file, restore)
+        throw error
+      }
     } catch {
       // It has been logged if that fails, too.
       try? forget(made.file, names, in: workshop)
       throw error
     }
     try forget(made.file, names, in: workshop)
+  }
+
+  /// Gives back what a change that failed took away, before its note goes.
+  ///
+  /// If that cannot be had the note goes all the same: it would give privileges to what is written to the file from now on.
+  private func giveBackForGood(_ file: SharedDescriptor, _ restore: () throws(Errno) -> Void) {
+    do throws(Errno) {
+      try restore()
+      try file.descriptor.reopen([.readOnly, .nonBlocking]).sync()
+    } catch {
+      Log.error("the time and the privileges of a file whose change of class failed may be lost: \(error)")
+    }
   }
 
   /// Takes a note away so that no crash brings it back.

@@ -1,4 +1,4 @@
-// How operations come to the content of encrypted files, and what is done when nobody uses it any more.
+// How operations come to the content of files, and what is done when nobody uses that of an encrypted one any more.
 
 import Ciphers
 import Decisions
@@ -21,25 +21,106 @@ extension Volume {
     return object
   }
 
-  /// A file that nobody uses is stored in another form now, or elsewhere; under its exclusive lock.
+  /// The content of an encrypted file, if it was asked for since the kernel knows the file.
+  private func sealedObject(of node: Node) -> SealedObject? {
+    node.existingAttachment?.encrypted as? SealedObject
+  }
+
+  /// The content of a file for one more handle, by a descriptor that leads to it or is open.
+  ///
+  /// `isKnown`: of an encrypted file, whether nobody but this volume has changed it.
+  func content(
+    of node: Node, by descriptor: SharedDescriptor, _ facts: Facts, _ mode: OpenMode, for caller: Caller,
+    isKnown: inout Bool?
+  ) throws(Errno) -> Content {
+    if let object = sealedObject(of: node, facts) {
+      try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys)
+      isKnown = object.join(descriptor, changed: facts.status.change)
+      return .sealed(object)
+    }
+    if facts.item.content == .compressed {
+      return .compressed(try compressedFile(of: node, facts, by: descriptor))
+    }
+    return .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: node.attachment))
+  }
+
+  /// The flags of the backing descriptor.
+  ///
+  /// Never O_APPEND: write-back of a shared mapping would append its pages at the end of the file.
+  func backingFlags(_ mode: OpenMode, _ item: Item) -> OpenFlags {
+    // Of an encrypted file whole blocks are written, whatever the program writes.
+    if case .protected = item.content { return mode.contains(.write) ? .readWrite : .readOnly }
+    var flags: OpenFlags =
+      mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
+    if mode.contains(.synchronous) { flags.insert(.synchronous) }
+    if mode.contains(.dataSynchronous) { flags.insert(.dataSynchronous) }
+    // The kernel has asked whether the caller owns the file. Without privilege the daemon may not own it.
+    if mode.contains(.noAccessTime), isPrivileged { flags.insert(.noAccessTime) }
+    return flags
+  }
+
+  /// A handle comes to nothing: nothing was done to its content, so there is nothing to write.
+  func giveUp(_ content: borrowing Content, of node: Node) {
+    guard let object = content.sealed, object.leave() else { return }
+    object.ending { object.rest() }
+    sealed.noteIdle(node.id, object)
+  }
+
+  /// A handle is closed; called without a lock.
+  func leave(_ content: borrowing Content, of node: Node) {
+    if let object = content.sealed { leave(object, of: node) }
+  }
+
+  /// Leads to the backing file, where all who have a file open share one way.
+  func sharedWay(to node: Node) -> SharedDescriptor? { sealedObject(of: node)?.way }
+
+  /// Whether the key of a file is not to be had.
+  func isLocked(_ node: Node, _ facts: Facts) -> Bool {
+    sealedObject(of: node, facts).map { keyring.state(of: $0.context.format) != .open } ?? false
+  }
+
+  /// Leads to a file that is to be cut without a handle; may be delayed.
+  ///
+  /// `isOpen`: what is given is open for writing.
+  func wayToChange(
+    _ node: Node, _ object: SharedDescriptor, _ facts: Facts, isOpen: Bool
+  ) throws(Errno) -> SharedDescriptor {
+    isOpen || sealedObject(of: node, facts) != nil ? object : try PlainContent.openForWriting(object)
+  }
+
+  /// What the first bytes of a file say, now that its size or its record is another.
+  func head(
+    of node: Node, _ status: FileStatus, _ stored: StoredRecord, after before: Facts
+  ) -> KnownHead? {
+    // What became plain has none, whatever is still in memory.
+    if before.record.isEncrypted, !stored.core.isEncrypted { return nil }
+    // What was cut to nothing has no head, and if nobody has it open nobody knows of one.
+    return node.existingAttachment?.encrypted?.head ?? (status.size == 0 ? nil : before.head)
+  }
+
+  // MARK: Letting go
+
+  /// The kernel has forgotten a file, or one that nobody uses is stored in another form now, or elsewhere; that under its
+  /// exclusive lock.
   func unregisterContent(of node: Node) {
+    guard sealed.mayKnow(node, hasContent: node.existingAttachment?.encrypted != nil) else { return }
     node.existingAttachment?.forgetEncrypted()
     sealed.unregister(node.id, node.backing)
   }
 
-  /// Whether the key of an encrypted file is not to be had.
-  func isLocked(_ object: SealedObject?) -> Bool {
-    guard let object else { return false }
-    return keyring.state(of: object.context.format) != .open
+  /// An encrypted file in use reads and writes one file, which cannot be exchanged.
+  func requireUnusedContent(_ node: Node) throws(Errno) {
+    if sealedObject(of: node)?.hasUsers ?? false { throw .busy }
   }
 
-  /// The content of a file that a process has open, if it is encrypted; with the way to it.
-  func openSealedObject(of node: Node) -> (object: SealedObject, way: SharedDescriptor)? {
-    guard let object = node.existingAttachment?.encrypted as? SealedObject, let way = object.way else {
-      return nil
-    }
-    return (object, way)
+  /// Lets go of content that nobody uses; EBUSY where a last close is on its way that has yet to write what the file itself
+  /// does not say.
+  func forgetUnusedContent(of node: Node) throws(Errno) {
+    guard let content = sealedObject(of: node) else { return }
+    guard !content.hasUsers, content.forgetUnused() else { throw .busy }
   }
+
+  // MARK: Requests without a handle
 
   /// Lends the content of an encrypted file to a request that comes without a handle.
   func usingSealed<R>(
