@@ -62,7 +62,9 @@ import Testing
     let tree = try Tree.vault()
     try tree.make("plain/file", text)
     pause()
-    try tree.open("plain/file") { _, _ in expect(.busy) { try tree.setClass("plain/file", "complete") } }
+    try tree.open("plain/file") { _, _ in
+      expect(.delayed(.inUse)) { try tree.setClass("plain/file", "complete") }
+    }
     #expect(try tree.stored("plain/file") == Data(text.utf8))
     // Also behind the mount, and by a mapping alone.
     let path = "\(tree.path)/plain/file"
@@ -74,7 +76,8 @@ import Testing
     munmap(mapping, 4096)
     try tree.setClass("plain/file", "complete")
     #expect(try tree.stored("plain/file").range(of: Data("canary".utf8)) == nil)
-    try tree.open("plain/file") { _, _ in expect(.busy) { try tree.setClass("plain/file", "none") } }
+    try tree.open("plain/file") { _, _ in expect(.delayed(.inUse)) { try tree.setClass("plain/file", "none") }
+    }
   }
 
   @Test(arguments: ["complete", "none"], [1, 2, 3, 4])

@@ -367,11 +367,11 @@ final class Tree {
     }
   }
 
-  /// As the door does it: what needs the name of an account is asked again when the name is there.
+  /// As the door does it where no close is on its way: what needs an account's name is asked again when it is there.
   private static func patiently<R>(_ ask: () throws(Errno) -> R) throws(Errno) -> R {
     while true {
       do throws(Errno) { return try ask() } catch {
-        guard error.delay != nil else { throw error }
+        guard let delay = error.delay, delay != .inUse else { throw error }
         Clock.pause(milliseconds: 1)
       }
     }

@@ -37,11 +37,13 @@ extension Volume {
         guard error == .belowUpper else { throw error }
       }
       let nodes = try nodes()
-      try requireRaisable(nodes)
-      for node in nodes {
-        do throws(Errno) { try bringUp(node, for: caller, cut) } catch {
-          // What it is in was removed or moved meanwhile: the operation will say what that means.
-          guard error == .belowUpper else { throw error }
+      try Errno.delayedByUse { () throws(Errno) in
+        try requireRaisable(nodes)
+        for node in nodes {
+          do throws(Errno) { try bringUp(node, for: caller, cut) } catch {
+            // What it is in was removed or moved meanwhile: the operation will say what that means.
+            guard error == .belowUpper else { throw error }
+          }
         }
       }
       do throws(Errno) { try names() } catch {

@@ -31,7 +31,7 @@ extension Volume {
       } else if wanted != nil, object.facts.item.content.protection != nil {
         try rewrap(node, object, to: wanted, for: caller)
       } else {
-        try requireUnused(node)
+        try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
         try requireExpanded(object.facts)
         let file = replaced(node, object, by: wanted)
         guard object.facts.status.size == 0 else { return file }
@@ -135,7 +135,7 @@ extension Volume {
     let object = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       // What allowed it may have been taken back meanwhile.
       let object = try holdForClass(node, to: wanted, for: caller)
-      try requireUnused(node)
+      try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
       forgetFacts(of: node)
       defer { forgetFacts(of: node) }
       try replacement.begin {

@@ -54,7 +54,7 @@ extension Volume {
       try requireExpanded(object.facts)
       // An encrypted file is as little compressed as a plain one.
       guard wanted != .none else { return nil }
-      try requireUnused(node)
+      try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
       var final = object.facts.record
       final.noteCompressed(size: object.facts.status.size)
       return ReplacedFile(
@@ -86,7 +86,7 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       // What allowed it may have been taken back meanwhile.
       _ = try hold(node, toCompress: true, for: caller)
-      try requireUnused(node)
+      try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
       forgetFacts(of: node)
       defer { forgetFacts(of: node) }
       try replacement.begin {

@@ -44,6 +44,7 @@ final class ObjectRaise {
     }
     // Refused before anything is copied.
     try volume.requireNotHandedOver(node)
+    try volume.requireUnusedContent(node)
     let reading = try LayerDirectory.openForALook(source)
     // Where its directory is in the upper, for its file system may place files by that; a user's may be closed to its owner.
     let part = try parent.map { parent throws(Errno) in try volume.requireUpperPart(of: parent) }

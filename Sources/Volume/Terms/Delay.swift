@@ -42,6 +42,17 @@ extension Errno {
       throw .delayed(.leased)
     }
   }
+
+  /// Runs what is refused (EBUSY) while a file is in use, before it has changed anything.
+  ///
+  /// The kernel tells of a close when it has returned already: who is in the way may be gone.
+  static func delayedByUse<R: ~Copyable>(_ work: () throws(Errno) -> R) throws(Errno) -> R {
+    do throws(Errno) {
+      return try work()
+    } catch .busy {
+      throw .delayed(.inUse)
+    }
+  }
 }
 
 extension Volume {
