@@ -32,6 +32,33 @@ extension MountTests.UserMountTests {
   }
 
   @Test(
+    "Without root, too, whoever has an encrypted file open goes on when its mode forbids it",
+    .enabled(if: hasTools, "needs fusermount3 and setpriv"))
+  func modeTakenAway() throws {
+    let result = try inOwnWorld(
+      """
+      as_user '
+      mkdir keys; varve key create keys/key
+      varve mount upper mount
+      varve key slot add mount keys/key
+      varve unlock mount keys/key
+      mkdir mount/inner; setfattr -n system.varve.class -v complete mount/inner
+      echo one > mount/inner/file
+      varve umount mount
+      varve mount -o keyfile=keys/key upper mount
+      exec 3< mount/inner/file
+      exec 4>> mount/inner/file
+      chmod 0444 mount/inner/file
+      echo two >&4
+      exec 3<&- 4>&-
+      test "$(cat mount/inner/file)" = "$(printf "one\\\\ntwo")"
+      varve umount mount
+      '
+      """)
+    #expect(result.exit == 0, "\(result.output)")
+  }
+
+  @Test(
     "Without root a file with a capability is not written anew, and the refusal names the capability",
     .enabled(if: hasTools, "needs fusermount3 and setpriv"))
   func capabilities() throws {

@@ -103,7 +103,7 @@ extension Volume {
     if let way = sharedWay(to: node) {
       let facts = try facts(of: node, by: reach)
       try decide(facts)
-      return (way, facts)
+      return (try sufficient(way, for: mode, facts.item), facts)
     }
     if case .named = reach, mode.isForReadingAlone {
       let isHandedOver = handsOverByPath && mayHandOver(from: node.layer)
@@ -116,6 +116,18 @@ extension Volume {
     let facts = try self.facts(status, of: file, knownBy: node)
     if seen.item != facts.item { try decide(facts) }
     return (file, facts)
+  }
+
+  /// The way that those have who have an encrypted file open; where it does not do for a mode, one that does.
+  ///
+  /// Without privilege nobody could open the file once its mode forbids it, and who has it open may go on.
+  private func sufficient(
+    _ way: SharedDescriptor, for mode: OpenMode, _ item: Item
+  ) throws(Errno) -> SharedDescriptor {
+    guard mode.contains(.write) ? !way.isWritable : way.descriptor.isPath else { return way }
+    return try Errno.delayedByLease { () throws(Errno) in
+      SharedDescriptor(try way.descriptor.reopen(backingFlags(mode, item).union(.nonBlocking)))
+    }
   }
 
   /// Finds the file and opens nothing: the kernel will, for an opener `decide` has nothing against.
