@@ -20,6 +20,7 @@ extension Volume {
   func changeClass(
     of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
+    var writers: UInt64 = 0
     let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let held = try holdForClass(node, to: wanted, for: caller)
       let item = held.facts.item
@@ -32,6 +33,8 @@ extension Volume {
         try rewrap(node, object, to: wanted, for: caller)
       } else {
         try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
+        // From now on nobody may have written to it when its bytes are replaced.
+        writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
         try requireExpanded(object.facts)
         let file = replaced(node, object, by: wanted)
         guard object.facts.status.size == 0 else { return file }
@@ -45,7 +48,7 @@ extension Volume {
     }
     guard let pending else { return }
     try copyUps.alone(node.id, for: caller) { () throws(Errno) in
-      try replace(pending, of: node, to: wanted, for: caller)
+      try replace(pending, of: node, to: wanted, since: writers, for: caller)
     }
   }
 
@@ -121,21 +124,21 @@ extension Volume {
 
   /// Writes all bytes anew, beside the file and then over it; no lock is held while bytes are copied.
   private func replace(
-    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, for caller: Caller
+    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, since writers: UInt64,
+    for caller: Caller
   ) throws(Errno) {
     let context = SealedContext(
       sealed, inode: try file.object.descriptor.status().inode, wanted ?? .complete, isMarked: true)
     let body: NewBody =
       wanted == nil ? .decrypting(context, sealed.budget) : .encrypting(context, sealed.budget)
     let attachment = node.attachment
-    let writers = attachment.marks.writeOpens.load(ordering: .acquiring)
     var replacement = try prepare(file, body, for: caller)
     // The last moment: from here on it can only go forward.
     try copyUps.requireWanted(caller)
     let object = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       // What allowed it may have been taken back meanwhile.
       let object = try holdForClass(node, to: wanted, for: caller)
-      try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
+      try requireUnused(node)
       forgetFacts(of: node)
       defer { forgetFacts(of: node) }
       try replacement.begin {

@@ -46,6 +46,7 @@ extension Volume {
   func changeCompression(
     of node: Node, to wanted: CompressionChange, for caller: Caller
   ) throws(Errno) {
+    var writers: UInt64 = 0
     let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let object = try hold(node, toCompress: wanted != .none, for: caller)
       let isCompressed = object.facts.item.content == .compressed
@@ -55,6 +56,8 @@ extension Volume {
       // An encrypted file is as little compressed as a plain one.
       guard wanted != .none else { return nil }
       try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
+      // From now on nobody may have written to it when its bytes are replaced.
+      writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
       var final = object.facts.record
       final.noteCompressed(size: object.facts.status.size)
       return ReplacedFile(
@@ -62,7 +65,7 @@ extension Volume {
     }
     guard let pending, case .zstd(let level) = wanted else { return }
     try copyUps.alone(node.id, for: caller) { () throws(Errno) in
-      try compress(pending, of: node, level, for: caller)
+      try compress(pending, of: node, level, since: writers, for: caller)
     }
   }
 
@@ -76,9 +79,8 @@ extension Volume {
   }
 
   private func compress(
-    _ file: ReplacedFile, of node: Node, _ level: Int, for caller: Caller
+    _ file: ReplacedFile, of node: Node, _ level: Int, since writers: UInt64, for caller: Caller
   ) throws(Errno) {
-    let writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
     var replacement = try Replacement.prepare(
       file, as: .compressing(level: level), at: replacements, watch: watch(for: caller))
     // The last moment: from here on it can only go forward.
@@ -86,7 +88,7 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       // What allowed it may have been taken back meanwhile.
       _ = try hold(node, toCompress: true, for: caller)
-      try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
+      try requireUnused(node)
       forgetFacts(of: node)
       defer { forgetFacts(of: node) }
       try replacement.begin {
