@@ -130,16 +130,13 @@ extension EncryptedFileTests {
     let mayEnd = Atomic(false)
     defer { mayEnd.store(true, ordering: .releasing) }
     try tree.volume().attach(
-      KernelLink(
-        canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
-        dropPages: { node in
-          let hangs = hanging.withLock { first in
-            if first == nil { first = node }
-            return first == node
-          }
-          while hangs, !mayEnd.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
-        },
-        expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in }))
+      KernelLink.dropping { node in
+        let hangs = hanging.withLock { first in
+          if first == nil { first = node }
+          return first == node
+        }
+        while hangs, !mayEnd.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
+      })
     try tree.open("a/file") { _, _ in
       try tree.open("a/other") { volume, _ in
         let outcome = volume.lock(.locking, isHurried: true, patience: 1_000_000_000)

@@ -26,13 +26,7 @@ struct FormerContentTests {
       self.caller = caller
       volume = try tree.volume()
       nodes = try tree.at("a") { volume, directory in
-        try names.map { name in
-          let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
-            try volume.lookup(name, in: directory, for: caller)
-          }
-          guard case .found(let entry) = answer else { throw Errno.noSuchFile }
-          return entry.node
-        }
+        try names.map { try volume.find($0, in: directory, for: caller) }
       }
     }
 
@@ -77,10 +71,14 @@ struct FormerContentTests {
     #expect(try files.kept == 70)
     files.letGo()
     #expect(try files.kept == 0)
+    let dropped = Mutex<[NodeID]>([])
+    files.volume.attach(KernelLink.dropping { node in dropped.withLock { $0.append(node) } })
     // The kernel's pages of one that nobody has changed are right.
     #expect(try files.open(0).route == .cached(keepsPages: true))
+    #expect(dropped.withLock { $0 } == [])
     #expect(utimensat(AT_FDCWD, files.tree.path + "/a/file1", nil, 0) == 0)
-    #expect(try files.open(1).route == .cached(keepsPages: false))
+    #expect(try files.open(1).route == .cached(keepsPages: true))
+    #expect(dropped.withLock { $0 } == [files.nodes[1]])
     for file in files.nodes.indices { #expect(try files.read(file) == "text") }
   }
 
@@ -131,6 +129,23 @@ struct FormerContentTests {
     try files.write("more", handle)
     files.volume.release(handle)
     #expect(try files.read(0) == "more")
+  }
+
+  @Test("A file of which somebody waits for who comes is not let go of") func watched() throws {
+    let files = try Files(1)
+    try files.openAndCloseAll()
+    let node = try files.volume.node(files.nodes[0])
+    var unused: UnusedFile? = UnusedFile(node)
+    files.letGo()
+    #expect(try files.kept == 1)
+    files.volume.release(try files.open(0, .read).handle)
+    #expect(unused?.isUsed == false)
+    files.volume.release(try files.open(0, .write).handle)
+    #expect(unused?.isUsed == true)
+    unused = nil
+    try files.openAndCloseAll()
+    files.letGo()
+    #expect(try files.kept == 0)
   }
 
   @Test("A file that a request is about is not let go of, and not waited for") func inARequest() throws {

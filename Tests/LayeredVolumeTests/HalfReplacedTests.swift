@@ -147,14 +147,11 @@ import Testing
         var options = VolumeOptions()
         options.live.rules.isReadOnly = true
         let volume = try Volume(UpperRoot(Array(tree.path.utf8)), options: options)
-        let answer = try FileName.with(Array("f".utf8)) { name throws(Errno) in
-          try volume.lookup(name, in: Volume.rootNode, for: caller)
-        }
-        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+        let node = try volume.find("f", in: Volume.rootNode, for: caller)
         #expect(throws: Errno.inputOutput, "call \(call)") {
-          _ = try volume.open(entry.node, .read, for: caller)
+          _ = try volume.open(node, .read, for: caller)
         }
-        #expect(throws: Errno.readOnly) { _ = try volume.open(entry.node, .write, for: caller) }
+        #expect(throws: Errno.readOnly) { _ = try volume.open(node, .write, for: caller) }
       }
       do {
         let layered = try LayeredTree(making: { _ in [tree.path] })

@@ -4,6 +4,16 @@ import Testing
 
 @testable import LayeredVolume
 
+extension KernelLink {
+  /// A kernel that hands nothing over, and does this when it is to drop the pages of a file.
+  static func dropping(_ dropPages: @escaping @Sendable (NodeID) -> Void) -> KernelLink {
+    KernelLink(
+      canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
+      dropPages: dropPages, expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil },
+      closeBacking: { _ in })
+  }
+}
+
 @Suite("Dropping pages", .timeLimit(.minutes(1))) struct PageDropTests {
   /// A kernel that takes its time to drop pages.
   private final class SlowKernel: Sendable {
@@ -11,13 +21,10 @@ import Testing
     let mayEnd = Atomic(false)
 
     var link: KernelLink {
-      KernelLink(
-        canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
-        dropPages: { _ in
-          self.begun.add(1, ordering: .sequentiallyConsistent)
-          while !self.mayEnd.load(ordering: .sequentiallyConsistent) { Clock.pause(milliseconds: 1) }
-        },
-        expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in })
+      KernelLink.dropping { _ in
+        self.begun.add(1, ordering: .sequentiallyConsistent)
+        while !self.mayEnd.load(ordering: .sequentiallyConsistent) { Clock.pause(milliseconds: 1) }
+      }
     }
 
     func waits(for count: Int) -> Bool {
@@ -32,13 +39,10 @@ import Testing
     let dropped = Mutex<Set<NodeID>>([])
     let mayEnd = Atomic(false)
     let hanging: Set<NodeID> = [1, 2, 3, 40]
-    let link = KernelLink(
-      canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
-      dropPages: { node in
-        while hanging.contains(node), !mayEnd.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
-        dropped.withLock { _ = $0.insert(node) }
-      },
-      expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in })
+    let link = KernelLink.dropping { node in
+      while hanging.contains(node), !mayEnd.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
+      dropped.withLock { _ = $0.insert(node) }
+    }
     let round = PageDropRound((1...50).map { $0 })
     #expect(round.run(by: link, atMost: 2_000_000_000) == hanging)
     #expect(dropped.withLock { $0 } == Set(1...50).subtracting(hanging))

@@ -76,13 +76,7 @@ import Testing
     for name in names { try tree.make("a/\(name)", "text") }
     let objects = try tree.at("a") { _, directory in
       // The kernel knows all of them, and opens them in turns.
-      let nodes = try names.map { name in
-        let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
-          try volume.lookup(name, in: directory, for: caller)
-        }
-        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
-        return entry.node
-      }
+      let nodes = try names.map { try volume.find($0, in: directory, for: caller) }
       for _ in 0..<2 {
         for node in nodes {
           let handle = try volume.open(node, [.read, .write], for: caller).handle
@@ -362,9 +356,9 @@ private final class Writer: Sendable {
 
   func append(in volume: Volume) throws {
     let caller = Caller(user: geteuid(), group: getegid(), thread: getpid())
-    let folder = try node("a", in: Volume.rootNode, of: volume, caller)
+    let folder = try volume.find("a", in: Volume.rootNode, for: caller)
     defer { volume.forget(folder, references: 1) }
-    let node = try node(name, in: folder, of: volume, caller)
+    let node = try volume.find(name, in: folder, for: caller)
     defer { volume.forget(node, references: 1) }
     let handle = try volume.open(node, [.write, .append], for: caller).handle
     defer { volume.release(handle) }
@@ -374,16 +368,6 @@ private final class Writer: Sendable {
     let end = UInt64(count * Writer.piece)
     _ = try volume.write(handle, at: end, &span, appends: true, clearsSetID: false, for: caller)
     written.add(1, ordering: .acquiringAndReleasing)
-  }
-
-  private func node(
-    _ name: String, in parent: NodeID, of volume: Volume, _ caller: Caller
-  ) throws -> NodeID {
-    let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
-      try volume.lookup(name, in: parent, for: caller)
-    }
-    guard case .found(let entry) = answer else { throw Errno.noSuchFile }
-    return entry.node
   }
 }
 

@@ -51,11 +51,7 @@ import Testing
     // With a reference of our own: it is the same for everybody below.
     let caller = Caller(user: geteuid(), group: getegid(), thread: getpid())
     let volume = try tree.volume()
-    let answer = try FileName.with(Array("f".utf8)) { name throws(Errno) in
-      try volume.lookup(name, in: Volume.rootNode, for: caller)
-    }
-    guard case .found(let entry) = answer else { throw Errno.noSuchFile }
-    return (tree, entry.node)
+    return (tree, try volume.find("f", in: Volume.rootNode, for: caller))
   }
 
   private final class SeenBox: Sendable {
@@ -206,5 +202,34 @@ import Testing
     volume.release(handle)
     volume.forget(node, references: 1)
     #expect(tree.workshop() == [])
+  }
+
+  @Test(
+    "Who came to write when the file was found unused, and is gone when its bytes are copied, is seen",
+    .enabled(if: Tree.isRoot, "encrypts"), arguments: [Change.compressed, .encrypted, .decrypted])
+  func aWriterInBetween(_ change: Change) throws {
+    let (tree, id) = try tree(change)
+    let (volume, before) = (try tree.volume(), try tree.stored("f"))
+    let (caller, node) = (tree.caller(), try volume.node(id))
+    let isHeld = Atomic(false)
+    // Another change has the bytes of the file to itself, so that this one waits between its two steps.
+    let writer = Thread {
+      try? volume.copyUps.alone(id, for: caller) { () throws(Errno) in
+        isHeld.store(true, ordering: .releasing)
+        for _ in 0..<50_000 {
+          if node.existingAttachment?.state.withLock({ $0.file.watchers > 0 }) ?? false { break }
+          usleep(200)
+        }
+        volume.release(try volume.open(id, .write, for: caller).handle)
+      }
+    }
+    writer.start()
+    while !isHeld.load(ordering: .acquiring) { usleep(200) }
+    #expect(throws: Errno.busy) {
+      try tree.setAttribute("f", change.door.name, change.door.value)
+    }
+    while !writer.isFinished { usleep(200) }
+    #expect(try tree.stored("f") == before)
+    try tree.setAttribute("f", change.door.name, change.door.value)
   }
 }

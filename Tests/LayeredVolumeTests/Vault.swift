@@ -8,6 +8,17 @@ import SealedFormat
 @testable import KeyringFixture
 @testable import LayeredVolume
 
+extension Volume {
+  /// Finds a name as the kernel does, which knows its node from then on.
+  func find(_ name: String, in parent: NodeID, for caller: Caller) throws(Errno) -> NodeID {
+    let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+      try lookup(name, in: parent, for: caller)
+    }
+    guard case .found(let entry) = answer else { throw .noSuchFile }
+    return entry.node
+  }
+}
+
 extension Tree {
   /// The keybag of the format's own vectors, in a tree that nobody has mounted.
   func addKeybag() throws {

@@ -86,9 +86,9 @@ final class Door: Sendable {
     switch undo {
     case .nothing: break
     case .forget(let node): volume.forget(node, references: 1)
-    case .release(let handle): volume.takeBack(handle)
+    case .release(let handle): volume.release(handle)
     case .forgetAndRelease(let node, let handle):
-      volume.takeBack(handle)
+      volume.release(handle)
       volume.forget(node, references: 1)
     case .forgetListed: buffer.listedNodes { volume.forget($0, references: 1) }
     }

@@ -102,6 +102,8 @@ struct FileState {
   var isInBackingCache = false
   /// Whether it began to rest after the last sweep.
   var hasRestedLately = false
+  /// How many look whether somebody comes to it (`UnusedFile`).
+  var watchers = 0
   /// What is true of it without a name, where the store does not keep that.
   var nameless: NamelessFile?
   /// The change time at the last open: while it stays, the kernel's pages are right.

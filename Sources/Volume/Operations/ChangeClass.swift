@@ -20,7 +20,7 @@ extension Volume {
   func changeClass(
     of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
-    var writers: UInt64 = 0
+    var unused: UnusedFile?
     let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let held = try holdForClass(node, to: wanted, for: caller)
       let item = held.facts.item
@@ -32,9 +32,7 @@ extension Volume {
       } else if wanted != nil, object.facts.item.content.protection != nil {
         try rewrap(node, object, to: wanted, for: caller)
       } else {
-        try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
-        // From now on nobody may have written to it when its bytes are replaced.
-        writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
+        unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
         try requireExpanded(object.facts)
         let file = replaced(node, object, by: wanted)
         guard object.facts.status.size == 0 else { return file }
@@ -46,9 +44,9 @@ extension Volume {
       }
       return nil
     }
-    guard let pending else { return }
+    guard let pending, let unused else { return }
     try copyUps.alone(node.id, for: caller) { () throws(Errno) in
-      try replace(pending, of: node, to: wanted, since: writers, for: caller)
+      try replace(pending, of: node, to: wanted, since: unused, for: caller)
     }
   }
 
@@ -59,15 +57,6 @@ extension Volume {
     let object = try holdAnew(node)
     try gate.require(caller, .setClass(wanted), on: object.facts.item)
     return object
-  }
-
-  func isInUse(_ node: Node) -> Bool { node.existingAttachment?.anyHandle != nil }
-
-  /// Makes sure that nobody has the file, also not the kernel and the daemon itself.
-  func requireUnused(_ node: Node) throws(Errno) {
-    guard !isInUse(node) else { throw .busy }
-    endRest(of: node)
-    try forgetUnusedContent(of: node)
   }
 
   private func replaced(
@@ -124,14 +113,13 @@ extension Volume {
 
   /// Writes all bytes anew, beside the file and then over it; no lock is held while bytes are copied.
   private func replace(
-    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, since writers: UInt64,
+    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, since unused: UnusedFile,
     for caller: Caller
   ) throws(Errno) {
     let context = SealedContext(
       sealed, inode: try file.object.descriptor.status().inode, wanted ?? .complete, isMarked: true)
     let body: NewBody =
       wanted == nil ? .decrypting(context, sealed.budget) : .encrypting(context, sealed.budget)
-    let attachment = node.attachment
     var replacement = try prepare(file, body, for: caller)
     // The last moment: from here on it can only go forward.
     try copyUps.requireWanted(caller)
@@ -141,11 +129,7 @@ extension Volume {
       try requireUnused(node)
       forgetFacts(of: node)
       defer { forgetFacts(of: node) }
-      try replacement.begin {
-        // On tmpfs what is written through a mapping does not move the change time.
-        self.isInUse(node) || node.existingAttachment !== attachment
-          || attachment.marks.writeOpens.load(ordering: .acquiring) != writers
-      }
+      try replacement.begin { unused.isUsed }
       return object
     }
     try replacement.copyOver()
@@ -156,9 +140,9 @@ extension Volume {
         return try replacements.record(of: object.descriptor)
       }
       unregisterContent(of: node)
+      // The kernel may have pages of it, from when it was last open; before anybody can open it (`SealedObject.arriving`).
+      link?.dropPages(node.id)
     }
-    // The kernel may have pages of it, from when it was last open.
-    dropPagesAside(of: node.id)
   }
 
   /// A lock of the volume ends it, and waits for that.

@@ -46,7 +46,7 @@ extension Volume {
   func changeCompression(
     of node: Node, to wanted: CompressionChange, for caller: Caller
   ) throws(Errno) {
-    var writers: UInt64 = 0
+    var unused: UnusedFile?
     let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let object = try hold(node, toCompress: wanted != .none, for: caller)
       let isCompressed = object.facts.item.content == .compressed
@@ -55,17 +55,15 @@ extension Volume {
       try requireExpanded(object.facts)
       // An encrypted file is as little compressed as a plain one.
       guard wanted != .none else { return nil }
-      try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
-      // From now on nobody may have written to it when its bytes are replaced.
-      writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
+      unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
       var final = object.facts.record
       final.noteCompressed(size: object.facts.status.size)
       return ReplacedFile(
         object: object.descriptor, path: lastKnownPath(of: node), present: object.facts.stored, final: final)
     }
-    guard let pending, case .zstd(let level) = wanted else { return }
+    guard let pending, let unused, case .zstd(let level) = wanted else { return }
     try copyUps.alone(node.id, for: caller) { () throws(Errno) in
-      try compress(pending, of: node, level, since: writers, for: caller)
+      try compress(pending, of: node, level, since: unused, for: caller)
     }
   }
 
@@ -79,7 +77,7 @@ extension Volume {
   }
 
   private func compress(
-    _ file: ReplacedFile, of node: Node, _ level: Int, since writers: UInt64, for caller: Caller
+    _ file: ReplacedFile, of node: Node, _ level: Int, since unused: UnusedFile, for caller: Caller
   ) throws(Errno) {
     var replacement = try Replacement.prepare(
       file, as: .compressing(level: level), at: replacements, watch: watch(for: caller))
@@ -91,10 +89,7 @@ extension Volume {
       try requireUnused(node)
       forgetFacts(of: node)
       defer { forgetFacts(of: node) }
-      try replacement.begin {
-        // On tmpfs what is written through a mapping does not move the change time.
-        self.isInUse(node) || node.attachment.marks.writeOpens.load(ordering: .acquiring) != writers
-      }
+      try replacement.begin { unused.isUsed }
     }
     try replacement.copyOver()
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in

@@ -26,22 +26,37 @@ extension Volume {
     node.existingAttachment?.encrypted as? SealedObject
   }
 
-  /// The content of a file for one more handle, by a descriptor that leads to it or is open.
-  ///
-  /// `isKnown`: of an encrypted file, whether nobody but this volume has changed it.
-  func content(
-    of node: Node, by descriptor: SharedDescriptor, _ facts: Facts, _ mode: OpenMode, for caller: Caller,
-    isKnown: inout Bool?
-  ) throws(Errno) -> Content {
-    if let object = sealedObject(of: node, facts) {
-      try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys)
-      isKnown = object.join(descriptor, changed: facts.status.change)
-      return .sealed(object)
+  /// One more opener of a file, by a descriptor that leads to it or is open, with the route that the kernel takes.
+  func openFile(
+    of node: Node, by descriptor: SharedDescriptor, _ facts: Facts, _ mode: OpenMode, for caller: Caller
+  ) throws(Errno) -> OpenFile {
+    guard let object = sealedObject(of: node, facts) else {
+      let content: Content =
+        if facts.item.content == .compressed {
+          .compressed(try compressedFile(of: node, facts, by: descriptor))
+        } else {
+          .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: node.attachment))
+        }
+      let route = try route(to: content, by: descriptor, of: node.attachment, facts, mode)
+      return OpenFile(node: node, content, mode: mode, route: route)
     }
-    if facts.item.content == .compressed {
-      return .compressed(try compressedFile(of: node, facts, by: descriptor))
+    try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys)
+    return try object.arriving { () throws(Errno) in
+      let isKnown = object.join(descriptor, changed: facts.status.change)
+      let content = Content.sealed(object)
+      do throws(Errno) {
+        var route = try route(
+          to: content, by: descriptor, of: node.attachment, facts, mode, isKnown: isKnown)
+        if route == .cached(keepsPages: false) {
+          link?.dropPages(node.id)
+          route = .cached(keepsPages: true)
+        }
+        return OpenFile(node: node, content, mode: mode, route: route)
+      } catch {
+        giveUp(content, of: node)
+        throw error
+      }
     }
-    return .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: node.attachment))
   }
 
   /// The flags of the backing descriptor.
@@ -122,12 +137,19 @@ extension Volume {
 
   // MARK: Requests without a handle
 
+  /// Comes to the content of an encrypted file without a handle.
+  func join(_ object: SealedObject, of node: Node, by way: SharedDescriptor, _ facts: Facts) {
+    object.arriving {
+      if !object.join(way, changed: facts.status.change) { link?.dropPages(node.id) }
+    }
+  }
+
   /// Lends the content of an encrypted file to a request that comes without a handle.
   func usingSealed<R>(
     _ object: SealedObject, of node: Node, by way: SharedDescriptor, _ facts: Facts,
     _ work: (SealedObject) throws(Errno) -> R
   ) throws(Errno) -> R {
-    if !object.join(way, changed: facts.status.change) { dropPagesAside(of: node.id) }
+    join(object, of: node, by: way, facts)
     defer { if object.leave() { finish(object, of: node) } }
     return try work(object)
   }

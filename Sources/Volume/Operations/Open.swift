@@ -177,16 +177,8 @@ extension Volume {
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
     attachment.marks.learn(facts)
-    var isKnown: Bool?
-    let content = try content(of: node, by: descriptor, facts, mode, for: caller, isKnown: &isKnown)
-    let route: Route
-    do throws(Errno) {
-      route = try self.route(to: content, by: descriptor, of: attachment, facts, mode, isKnown: isKnown)
-    } catch {
-      giveUp(content, of: node)
-      throw error
-    }
-    let file = OpenFile(node: node, content, mode: mode, route: route)
+    let file = try openFile(of: node, by: descriptor, facts, mode, for: caller)
+    let route = file.route
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
     attachment.state.withLock { $0.file.handles.append(file) }
     // A handle that reads through the daemon needs the file open, and its opener hears what forbids that.
@@ -195,7 +187,6 @@ extension Volume {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         giveUp(file.content, of: node)
-        dropPagesUntold(file, of: node)
         throw error
       }
     }
@@ -210,17 +201,6 @@ extension Volume {
     else { return }
     leave(attachment, file)
     leave(file.content, of: node)
-  }
-
-  /// Takes back an open whose answer reached nobody.
-  package func takeBack(_ handle: HandleID) {
-    if let file = try? handles.file(handle), let node = file.node { dropPagesUntold(file, of: node) }
-    release(handle)
-  }
-
-  /// Drops what the kernel has of a file, as the answer would have told it.
-  private func dropPagesUntold(_ file: OpenFile, of node: Node) {
-    if file.content.isSecret, file.route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
   }
 
   /// Nothing is held back in the daemon: what was written is in the backing file.

@@ -34,9 +34,7 @@ extension Volume {
       let object = try holdAnew(node)
       try gate.require(caller, .open(OpenRequest(reads: true)), on: object.facts.item)
       guard let content = sealedObject(of: node, object.facts) else { return nil }
-      if !content.join(object.descriptor, changed: object.facts.status.change) {
-        dropPagesAside(of: node.id)
-      }
+      join(content, of: node, by: object.descriptor, object.facts)
       return (content, object.descriptor, object.facts.item.lacksMark)
     }
     guard let (content, way, lacksMark) = found else { return Array(plainAnswer(of: node).utf8) }

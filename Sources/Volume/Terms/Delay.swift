@@ -43,9 +43,10 @@ extension Errno {
     }
   }
 
-  /// Runs what is refused (EBUSY) while a file is in use, before it has changed anything.
+  /// Runs what is refused (EBUSY) while a file is in use, and can begin anew.
   ///
-  /// The kernel tells of a close when it has returned already: who is in the way may be gone.
+  /// The kernel tells of a close when it has returned already: who is in the way may be gone. Directories that were brought up
+  /// by then stay so.
   static func delayedByUse<R: ~Copyable>(_ work: () throws(Errno) -> R) throws(Errno) -> R {
     do throws(Errno) {
       return try work()

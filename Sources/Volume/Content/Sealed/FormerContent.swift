@@ -55,7 +55,8 @@ extension Attachment {
 
 extension FileState {
   fileprivate var isDispensable: Bool {
-    handles.isEmpty && lowerWay == nil && nameless == nil && !isInBackingCache && routes.isFresh
+    handles.isEmpty && watchers == 0 && lowerWay == nil && nameless == nil && !isInBackingCache
+      && routes.isFresh
   }
 }
 

@@ -11,40 +11,12 @@ import Synchronization
 
 /// The content of an encrypted file.
 final class SealedObject: EncryptedContent {
-  private struct State {
-    /// Nil while the key is not in memory.
-    var file: SealedFile<BackingStore>?
-    /// What was let go of while a request was at work on it: as long as that has not ended, it may still write.
-    weak var abandoned: SealedFile<BackingStore>?
-    /// Leads to the backing file, while somebody uses it.
-    var way: SharedDescriptor?
-    var users = 0
-    /// The change time of the backing file when it was opened, or when its last user left; what is in memory of it is
-    /// true of that.
-    var seen: Timestamp?
-    /// When it was changed here last, by the clock that never goes back.
-    var changedAt: UInt64 = 0
-    /// How often something that was written could not be brought to the disk before the key was wiped.
-    var losses: UInt64 = 0
-    /// No lock has told of that yet.
-    var owesReport = false
-    /// It was counted as one that a crash may have left as it is.
-    var wasDoubtful = false
-    /// The keeper has it among those that nobody uses.
-    var isResting = false
-    /// How often that was so.
-    var rests: UInt64 = 0
-
-    mutating func lose() {
-      owesReport = true
-      losses += 1
-    }
-  }
-
   let context: SealedContext
   private let state = Mutex(State())
   /// One request reads the header; held while it does.
   private let loading = Mutex(())
+  /// Held by ``arriving(_:)``.
+  private let arrivals = Mutex(())
   /// Held by ``ending(_:)``; taken after the lock of the node.
   private let endings = Mutex(())
   private let atWork = Atomic(0)
@@ -87,10 +59,19 @@ final class SealedObject: EncryptedContent {
 
   // MARK: Users
 
-  /// One more user, who brings a way to the file in case there is none.
+  /// Runs what makes somebody a user, and has the kernel drop the pages of a file that is not what it was.
   ///
-  /// Answers whether the file is what it was: nobody has changed it but by this object, as far as `changed`, its change
-  /// time now, tells. If not, its pages have to go.
+  /// One at a time, and without a user nobody has pages that the kernel would wait for. Were an opener told to drop them,
+  /// another could write meanwhile: the kernel lets go of a page that it is about to send, and keeps what it reads in its
+  /// place before that arrives.
+  func arriving<R, Failure>(_ work: () throws(Failure) -> R) throws(Failure) -> R {
+    try arrivals.withLock { (_) throws(Failure) in try work() }
+  }
+
+  /// One more user, who brings a way to the file in case there is none; within ``arriving(_:)``.
+  ///
+  /// Answers whether nobody has changed the file but by this object, as far as `changed`, its change time now, tells. If
+  /// somebody has, its pages have to go.
   func join(
     _ descriptor: SharedDescriptor, changed: Timestamp, now: UInt64 = Clock.monotonicNanoseconds
   ) -> Bool {
