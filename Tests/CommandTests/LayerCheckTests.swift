@@ -56,6 +56,32 @@ extension CommandTests {
           """)
     }
 
+    @Test(
+      "Where a directory is moved inside a closed one, marks stay in it that hide nothing, and a repair removes them"
+    )
+    func movedInsideClosed() throws {
+      let desk = try Desk.layered(
+        "mkdir -p p/d; touch p/d/one p/d/two",
+        "rm p/d/one; varve chflags opaque p; mv p/d p/e; ls p p/e; varve chflags noopaque p; ls p p/e")
+      defer { desk.volume.remove() }
+      try desk.volume.unmount()
+      try expect(
+        desk,
+        """
+        varve check $UP; varve check --repair -y -q --lower $BASE/one:$BASE/two $UP; varve check $UP; echo $?
+        mounted ls $BASE/mount/p $BASE/mount/p/e
+        """,
+        prints: """
+          BASE/upper/p/e/one: whiteout: a mark that a name was removed has a name that no lower has; it is repaired if '--lower' names the lowers
+          0
+          BASE/mount/p:
+          e
+
+          BASE/mount/p/e:
+
+          """)
+    }
+
     @Test("Marks that hide nothing are named and removed, and the view stays") func whiteouts() throws {
       let desk = try unmounted(
         "mounted view > $BASE/before; mknod $UP/never c 0 0; mknod $UP/g/1 c 0 0; mknod $UP/moved/9 c 0 0")

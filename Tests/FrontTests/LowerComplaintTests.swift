@@ -171,6 +171,30 @@ extension FrontTests {
     }
 
     @Test(
+      "On a user's mount, where a lower shows what is mounted in it, the mount point may not be inside it",
+      .enabled(if: Programs.has("fusermount3", "setpriv"), "needs fusermount3 and setpriv"))
+    func mountPointInside() throws {
+      let said = try said(
+        """
+        mknod fuse c 10 229; chmod 666 fuse; mount --bind fuse /dev/fuse
+        mkdir mine; echo lower > low/file; chown -R 65534 mine low
+        for way in '' -f; do status_of as_user "varve mount $way -o lower=low mine low/inner"; done
+        ls -A mine
+        as_user "varve mount -o lower=low mine low && cat low/file && echo more >> low/file; cat low/file; varve umount low"
+        cat low/file
+        varve mount -o lower=low upper low/inner; ls low/inner low/inner/inner; varve umount low/inner
+        """)
+      let refused = """
+        varve mount: BASE/low/inner: the mount point is inside the layer BASE/low; mount on a directory outside of it
+        status 32
+
+        """
+      #expect(
+        said == refused + refused
+          + "lower\nlower\nmore\nlower\nlow/inner:\nfile\ninner\n\nlow/inner/inner:\n")
+    }
+
+    @Test(
       "An upper on a file system that lacks what layers need is refused by its name, and nothing is made",
       .enabled(if: Programs.has("bindfs"), "needs bindfs"))
     func unfitUpper() throws {

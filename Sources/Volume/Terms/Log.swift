@@ -21,6 +21,9 @@ package enum Log {
     speaksToPeople.store(true, ordering: .releasing)
   }
 
+  /// `1 file`, `2 files`.
+  static func files(_ count: Int) -> String { "\(count) file\(count == 1 ? "" : "s")" }
+
   /// Damage found on disk.
   ///
   /// Anybody can make the daemon find it again and again, so only so many lines are said in a minute.

@@ -118,7 +118,8 @@ extension ReplacementSite {
     if count > 0 {
       // All of it at once, and also of files that this user may not open.
       try workshop.descriptor.syncFileSystem()
-      Log.notice("gave back the times of \(count) files, whose class was being changed in a crash")
+      Log.notice(
+        "gave back the times of \(Log.files(count)) of which a crash interrupted the change of class")
     }
     for note in notes { try forget(note.file, [note.name], in: workshop) }
     return count

@@ -51,7 +51,9 @@ extension ReplacementSite {
             + "is kept: \(reason)")
       }
     }
-    if sum.redone > 0 { Log.notice("replaced the content of \(sum.redone) files, which a crash interrupted") }
+    if sum.redone > 0 {
+      Log.notice("replaced the content of \(Log.files(sum.redone)), which a crash interrupted")
+    }
     return sum
   }
 
