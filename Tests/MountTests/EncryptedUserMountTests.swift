@@ -2,17 +2,22 @@ import MountSupport
 import Testing
 
 extension MountTests.UserMountTests {
+  /// A mounted volume, unlocked, with a directory of class `complete`.
+  private static let unlocked = """
+    mkdir keys; varve key create keys/key
+    varve mount upper mount
+    varve key slot add mount keys/key
+    varve unlock mount keys/key
+    mkdir mount/inner; setfattr -n system.varve.class -v complete mount/inner
+    """
+
   @Test(
     "Files are encrypted and locked without root", .enabled(if: hasTools, "needs fusermount3 and setpriv"))
   func encrypted() throws {
     let result = try inOwnWorld(
       """
       as_user '
-      mkdir keys; varve key create keys/key
-      varve mount upper mount
-      varve key slot add mount keys/key
-      varve unlock mount keys/key
-      mkdir mount/inner; setfattr -n system.varve.class -v complete mount/inner
+      \(Self.unlocked)
       echo "the canary sings" > mount/inner/file
       if grep -q canary upper/inner/file; then exit 10; fi
       varve lock mount
@@ -38,11 +43,7 @@ extension MountTests.UserMountTests {
     let result = try inOwnWorld(
       """
       as_user '
-      mkdir keys; varve key create keys/key
-      varve mount upper mount
-      varve key slot add mount keys/key
-      varve unlock mount keys/key
-      mkdir mount/inner; setfattr -n system.varve.class -v complete mount/inner
+      \(Self.unlocked)
       echo one > mount/inner/file
       varve umount mount
       varve mount -o keyfile=keys/key upper mount
@@ -65,11 +66,7 @@ extension MountTests.UserMountTests {
     let result = try inOwnWorld(
       """
       as_user '
-      mkdir keys; varve key create keys/key
-      varve mount upper mount
-      varve key slot add mount keys/key
-      varve unlock mount keys/key
-      mkdir mount/inner; setfattr -n system.varve.class -v complete mount/inner
+      \(Self.unlocked)
       for name in inner/one inner/two plain; do head -c 20000 /dev/zero > mount/$name; done
       '
       for name in inner/one inner/two plain; do
