@@ -34,6 +34,27 @@ extension MountTests.LayerMountTests {
       """)
   }
 
+  @Test(
+    "A lower on a file system without attributes has no records and no marks, and is brought up as any other")
+  func withoutAttributes() throws {
+    let stage = try LayerStage()
+    defer {
+      for name in ["mount", "lower"] { umount2("\(stage.base)/\(name)", CInt(MNT_DETACH)) }
+      stage.remove()
+    }
+    try #require(Glibc.mount("ramfs", stage.base + "/lower", "ramfs", 0, nil) == 0, "\(Errno.current)")
+    try stage.shell(
+      """
+      mkdir lower/d; echo one > lower/a; echo x > lower/d/x; ln -s a lower/link; truncate -s 1M lower/hollow; echo gone > lower/gone
+      varve mount -o lower=lower upper mount
+      test "$(cd mount; echo * d/*)" = "a d gone hollow link d/x"; test "$(cat mount/link)" = one; cmp mount/hollow lower/hollow
+      echo more >> mount/a; echo more >> mount/hollow; echo new > mount/d/new; mv mount/d mount/moved; rm mount/gone
+      varve umount mount; varve check upper; varve mount -o lower=lower upper mount
+      test "$(cd mount; echo * moved/*)" = "a hollow link moved moved/new moved/x"; test "$(cat mount/a)" = "$(printf 'one\\nmore')"
+      varve umount mount; test "$(cat lower/a lower/gone)" = "$(printf 'one\\ngone')"
+      """)
+  }
+
   /// What the scripts about overlayfs begin with: a tree `kernel` of what its lower has, what its upper has, and what it copied.
   ///
   /// `listed` prints what a listing numbers other than stat does.

@@ -164,7 +164,13 @@ extension Volume {
       Marks.mayBeHollow(size: facts.status.size, blocksOf512: facts.status.blocks)
     else { return }
     let reach = try resolver.reach(node)
-    let mark = try AttributeName.with(stack.metacopyName) { name throws(Errno) in try reach.attribute(name) }
+    let mark: [UInt8]?
+    do throws(Errno) {
+      mark = try AttributeName.with(stack.metacopyName) { name throws(Errno) in try reach.attribute(name) }
+    } catch .unsupported {
+      // A file system without attributes has no marks.
+      return
+    }
     guard mark == nil else { throw .inputOutput }
   }
 

@@ -27,8 +27,9 @@ final class MetadataStore: Sendable {
   /// Of the names record.
   let namesName: [UInt8]
   private let records: RecordsExist
-  /// Whether an object has no record where nobody may look for one: a tree that is to a user what it is without us.
-  private let isNative: Bool
+  /// Whether this is a lower that is no volume: its objects have no records on a file system without such attributes, nor
+  /// where a user may not look for them.
+  private let isPlain: Bool
   /// A check tells of damage with the paths of items.
   let logsDamage: Bool
   let memory: RecordMemory
@@ -37,10 +38,10 @@ final class MetadataStore: Sendable {
 
   init(
     namespace: Namespace, records: RecordsExist, memory: RecordMemory, heads: SealedHeads,
-    numbers: ItemNumbers? = nil, isNative: Bool = false, logsDamage: Bool = true
+    numbers: ItemNumbers? = nil, isPlain: Bool = false, logsDamage: Bool = true
   ) {
     self.namespace = namespace
-    self.isNative = isNative
+    self.isPlain = isPlain
     self.logsDamage = logsDamage
     self.numbers = numbers
     self.heads = heads
@@ -163,7 +164,8 @@ final class MetadataStore: Sendable {
       do throws(Errno) {
         core = try AttributeName.with(coreName) { attribute throws(Errno) in try read(attribute) }
       } catch {
-        guard isNative, error == .accessDenied else { throw error }
+        let isHidden = error == .accessDenied && !CurrentProcess.isRoot
+        guard isPlain, isHidden || error == .unsupported else { throw error }
       }
     }
     let stored = try stored(core, withList: withList, read: read)

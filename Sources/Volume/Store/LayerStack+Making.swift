@@ -13,7 +13,7 @@ extension LayerStack {
       let store = MetadataStore(
         namespace: namespace, records: RecordsExist(true) { throw Errno.readOnly },
         memory: RecordMemory(live, trustsChangeTimes: lower.fileSystem.isLocal), heads: heads,
-        numbers: numbering.numbers[index + 1], isNative: lower.header == nil && !CurrentProcess.isRoot,
+        numbers: numbering.numbers[index + 1], isPlain: lower.header == nil,
         logsDamage: upper.store.logsDamage)
       let layer = UInt8(truncatingIfNeeded: index + 1)
       layers.append(
