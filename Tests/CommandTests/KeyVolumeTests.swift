@@ -80,6 +80,7 @@ struct KeyVolumeTests {
     try desk.expect(
       """
       varve key check d/inside $BASE/upper; varve key check $BASE/upper/d/inside $BASE/upper; echo $?
+      mkdir $BASE/bound; mount --bind $BASE/upper/d $BASE/bound; varve key check $BASE/bound/inside $BASE/upper; umount $BASE/bound
       for dir in . $BASE/upper; do varve key check $BASE/outside $dir | sed 's/id .*/id N/'; done
       varve key check $BASE/outside $BASE/upper/d; varve key check $BASE/outside $BASE; echo $?
       varve key check d/inside | sed 's/id .*/id N/'
@@ -88,6 +89,7 @@ struct KeyVolumeTests {
         varve key check: d/inside: is on the volume 'BASE/upper' itself: a copy of the volume would contain its key; keep it elsewhere
         varve key check: BASE/upper/d/inside: is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
         1
+        varve key check: BASE/bound/inside: is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
         varve key check: .: has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it
         BASE/outside: a sound keyfile without a passphrase, id N
         varve key check: BASE/upper: has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it

@@ -166,9 +166,9 @@ extension CommandTests {
         prints: """
           varve verify: vol/d/file: its class is locked (ENOKEY); 'varve unlock' opens it
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
-          varve verify: vol/d/file: belongs to the keybag of another volume (ENOKEY); only a volume with that keybag can read it
+          varve verify: vol/d/file: belongs to the keybag of another volume (ENOKEY), and only a volume with that keybag can read it; or it was locked when it was asked for, and is not any more: try again
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
-          varve protect: vol/d/file: belongs to the keybag of another volume (ENOKEY); only a volume with that keybag can read it
+          varve protect: vol/d/file: belongs to the keybag of another volume (ENOKEY), and only a volume with that keybag can read it; or it was locked when it was asked for, and is not any more: try again
 
           """)
     }

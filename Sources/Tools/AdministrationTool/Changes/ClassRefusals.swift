@@ -85,7 +85,9 @@ final class ClassRefusals: Sendable {
   }
 
   private static var foreign: Refusal {
-    Refusal("belongs to the keybag of another volume (ENOKEY); only a volume with that keybag can read it")
+    Refusal(
+      "belongs to the keybag of another volume (ENOKEY), and only a volume with that keybag can read it; or it was locked "
+        + "when it was asked for, and is not any more: try again")
   }
 
   private func volume(of item: VisitedItem) -> Volume? {

@@ -105,7 +105,14 @@ extension FoundKeyfile {
     guard upper.first != slash || !real.starts(with: upper == [slash] ? upper : upper + [slash]) else {
       throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")
     }
-    let mount = MountedVolume.serving(real, in: try volumeTable())
+    let table = try volumeTable()
+    // By another mount of the file system it has another path.
+    if let own = MountedVolume.position(of: real, in: table), upper.first == slash,
+      let others = MountedVolume.position(of: upper, in: table), own.path(below: others) != nil
+    {
+      throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")
+    }
+    let mount = MountedVolume.serving(real, in: table)
     guard let mount, mount.isOurs, mount.device == device || mount.source == upper else { return }
     throw Refusal("is on the volume \(shown(upper)) itself: \(remedy)")
   }

@@ -79,13 +79,14 @@ final class KeyRun {
     facts = JSON.nameMembers("path", path)
   }
 
-  /// The secret of a keyfile that is not kept on the volume.
+  /// The secret of a keyfile that is not kept on the volume; `option`: what names the source of its passphrase.
   func secret(
-    _ source: SecretSource, passphrase: SecretSource?, for volume: KeyedVolume
+    _ source: SecretSource, passphrase: SecretSource?, by option: String = "--passphrase-file",
+    for volume: KeyedVolume
   ) throws(Refusal) -> HandedSecret {
     let former = subject
     subject = source.word
-    let input = try PassphraseInput.named(passphrase)
+    let input = try PassphraseInput.named(passphrase, by: option)
     let keyfile = try GivenKeyfile(source)
     try keyfile.requireOutside(upper: volume.mount.source, device: volume.mount.device)
     let secret = try keyfile.secret(input)

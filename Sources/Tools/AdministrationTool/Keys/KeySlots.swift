@@ -31,7 +31,8 @@ func addSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
     var attachments = Attachments()
     attachments.first = try run.secret(new, passphrase: newPassphrase, for: volume)
     if let source = present.source {
-      attachments.second = try run.secret(source, passphrase: present.passphrase, for: volume)
+      attachments.second = try run.secret(
+        source, passphrase: present.passphrase, by: "--with-passphrase-file", for: volume)
     }
     var members = [JSON.Member("do", .string("add"))]
     if makesAnew { members.add("newKeybag", true) }
@@ -75,7 +76,8 @@ func removeSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let word = invocation.operands[1]
     let keyfile = try run.about(word) { () throws(Refusal) in try identifier(word) }
     var attachments = Attachments()
-    attachments.first = try run.secret(source, passphrase: present.passphrase, for: volume)
+    attachments.first = try run.secret(
+      source, passphrase: present.passphrase, by: "--with-passphrase-file", for: volume)
     let members = [
       JSON.Member("do", .string("remove")), JSON.Member("keyfile", .string(keyfile.hexadecimal)),
     ]
@@ -127,7 +129,8 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
     }
     var attachments = Attachments()
     if let source = present.source {
-      attachments.first = try run.secret(source, passphrase: present.passphrase, for: volume)
+      attachments.first = try run.secret(
+        source, passphrase: present.passphrase, by: "--with-passphrase-file", for: volume)
     }
     let answer = try volume.ask("keys", [JSON.Member("do", .string("export"))], sending: attachments)
     guard let bytes = answer["keybag"]?.hexadecimalBytes, !bytes.isEmpty else {

@@ -81,9 +81,15 @@ struct PassphraseInput {
         + "\(String(status.mode & 0o7777, radix: 8))); 'chmod 400 \(shellWord(path))' closes it")
   }
 
-  /// The source, or where nothing was named the terminal.
-  static func named(_ source: SecretSource?) throws(Refusal) -> PassphraseInput {
-    guard let source else { return .terminal }
+  /// The source, or where none was named with `option` the terminal.
+  static func named(
+    _ source: SecretSource?, by option: String = "--passphrase-file"
+  ) throws(Refusal) -> PassphraseInput {
+    guard let source else {
+      var input = terminal
+      input.remedy = "name a source with \(option)"
+      return input
+    }
     return try PassphraseInput(source)
   }
 
