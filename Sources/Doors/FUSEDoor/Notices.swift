@@ -9,8 +9,8 @@ import Synchronization
 
 /// The way back to the kernel.
 ///
-/// May be used from any thread and, but for `dropPages`, from inside a request: neither notice needs a lock that the kernel holds
-/// for a request under way. (A notice about a *name* would: it takes the lock of the directory, which the
+/// May be used from any thread and, but for `dropPages` of what somebody has open, from inside a request: neither notice needs a
+/// lock that the kernel holds for a request under way. (A notice about a *name* would: it takes the lock of the directory, which the
 /// kernel holds while it waits for the answer to an unlink. It is not offered for that reason.)
 final class Notices: Sendable {
   /// A second descriptor of the session, so that a late notice cannot hit a number that other code
@@ -55,7 +55,8 @@ final class Notices: Sendable {
 
   /// Makes the kernel write the changed pages of a node and drop all of them.
   ///
-  /// It waits for the requests that these pages are in.
+  /// It waits for the requests that these pages are in: from inside a request only for a node that this request holds on to, and
+  /// that nobody has open.
   func dropPages(of node: NodeID) { expire(node, from: 0) }
 
   private func expire(_ node: NodeID, from offset: Int64) {

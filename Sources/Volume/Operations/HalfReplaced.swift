@@ -54,6 +54,8 @@ extension Volume {
       try replacements.settle(half)
       noteReplaced(node, by: half.trailer)
       for reader in readers { reader.becomePlain() }
+      // As after a change of form that nothing interrupted; who reads frames has pages that stay right.
+      if !isInUse(node) { link?.dropPages(node.id) }
     }
     return true
   }

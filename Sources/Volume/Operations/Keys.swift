@@ -107,8 +107,7 @@ extension Volume {
     sealed.registered(in: classes).filter { !($0.content.object?.isOpenUnlessOpen ?? false) }
   }
 
-  /// Makes the kernel drop the pages of a file that is locked or stored in another form now, or of which a write was
-  /// refused that its copy has.
+  /// Makes the kernel drop the pages of a file that is locked, or of which a write was refused that its copy has.
   func dropPagesAside(of node: NodeID) {
     guard let link else { return }
     do throws(Errno) {

@@ -5,14 +5,12 @@ import Synchronization
 
 /// A file that was found in nobody's use.
 final class UnusedFile: Sendable {
-  private let node: Node
   /// Stays the file's own while this lives: who comes is counted in it.
   private let attachment: Attachment
   private let writeOpens: UInt64
 
   /// Under the lock of the file, exclusive.
   init(_ node: Node) {
-    self.node = node
     attachment = node.attachment
     writeOpens = attachment.marks.writeOpens.load(ordering: .acquiring)
     attachment.state.withLock { $0.file.watchers += 1 }

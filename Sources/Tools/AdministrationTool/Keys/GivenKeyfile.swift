@@ -102,18 +102,21 @@ extension FoundKeyfile {
   /// `real` is absolute and free of links.
   static func requireOutside(_ real: Word, upper: Word, device: String?) throws(Refusal) {
     let remedy = "a copy of the volume would contain its key; keep it elsewhere"
-    guard upper.first != slash || !real.starts(with: upper == [slash] ? upper : upper + [slash]) else {
-      throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")
-    }
     let table = try volumeTable()
-    // By another mount of the file system it has another path.
-    if let own = MountedVolume.position(of: real, in: table), upper.first == slash,
-      let others = MountedVolume.position(of: upper, in: table), own.path(below: others) != nil
-    {
+    guard upper.first != slash || !isInside(real, upper, table) else {
       throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")
     }
     let mount = MountedVolume.serving(real, in: table)
     guard let mount, mount.isOurs, mount.device == device || mount.source == upper else { return }
     throw Refusal("is on the volume \(shown(upper)) itself: \(remedy)")
+  }
+
+  /// By its path, or where another mount of the file system gives it another path, by its position on that.
+  private static func isInside(_ real: Word, _ upper: Word, _ table: [MountedVolume]) -> Bool {
+    if real.starts(with: upper == [slash] ? upper : upper + [slash]) { return true }
+    guard let position = MountedVolume.position(of: real, in: table),
+      let others = MountedVolume.position(of: upper, in: table)
+    else { return false }
+    return position.path(below: others) != nil
   }
 }
