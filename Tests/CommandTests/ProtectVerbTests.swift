@@ -13,6 +13,9 @@ extension CommandTests {
       ln vol/d/one vol/d/sub/again; ln vol/d/sub/two vol/outside; ln -s one vol/d/link; mkfifo vol/d/pipe
 
       """
+    static let refused =
+      "varve protect: vol/shared: Permission denied (EACCES): this needs the rights add_file and writeattr in the "
+      + "directory, and writesecurity because it has a class"
     static let plan =
       "varve protect: as things stand now; earlier steps of the same run are not taken into account\n"
     static let erased =
@@ -212,6 +215,41 @@ extension CommandTests {
           varve protect: vol/theirs/roots: Permission denied (EACCES): this needs the rights read, write and writeattr of the file
           sealed theirs/file
           plain theirs/roots
+
+          """)
+    }
+
+    @Test(
+      "A member of the group gives a directory a class, and cannot take it away",
+      .enabled(if: KeyDrawer.isRoot && Programs.has("setpriv"), "needs root and setpriv"))
+    func membersGive() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.tree + """
+          mkdir vol/shared; chgrp 7001 vol/shared; chmod 3770 vol/shared; as_user "echo mine >vol/shared/mine"
+          as_user "'$VARVE' protect -q complete vol/shared"; echo $?; class vol/shared
+          for n in -n ""; do for c in none complete-unless-open; do as_user "'$VARVE' protect $n -q $c vol/shared 2>&1"; done; done
+          class vol/shared; as_user "setfattr -x system.varve.class vol/shared 2>&1"; as_user "echo new >vol/shared/new"; stored shared/new
+          as_user "'$VARVE' protect -q none vol/shared/new"; echo $?
+          varve chmod +a 'user:7001 allow writesecurity' vol/shared; as_user "'$VARVE' protect -q none vol/shared"; echo $?; class vol/shared
+          varve umount vol
+          """,
+        prints: """
+          0
+          complete vol/shared
+          \(Self.refused)
+          0 of 1 item would change, 1 would be refused
+          \(Self.refused)
+          0 of 1 item would change, 1 would be refused
+          \(Self.refused)
+          \(Self.refused)
+          complete vol/shared
+          setfattr: vol/shared: Permission denied
+          sealed shared/new
+          0
+          0
+          none vol/shared
 
           """)
     }

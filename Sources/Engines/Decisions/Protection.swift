@@ -98,16 +98,20 @@ extension Judge {
   }
 
   /// Whether the class of an item may be changed; `nil`: its bytes are stored as they are.
+  ///
+  /// Who may write makes an item safer, and only who decides about access makes it less safe.
   func setClass(of item: Item, to wanted: ProtectionClass?) -> Verdict {
     guard item.kind == .file || item.isDirectory else { return .refused(by: .notFile) }
-    let rights: Rights = item.isDirectory ? [.addFile, .writeAttributes] : [.read, .write, .writeAttributes]
+    let present = item.content.protection
+    var rights: Rights = item.isDirectory ? [.addFile, .writeAttributes] : [.read, .write, .writeAttributes]
+    if present != nil, wanted != present { rights.formUnion(.writeSecurity) }
     let verdict = check(item, rights).unless(item.damageToRecord)
     guard verdict.isAllowed else { return verdict }
-    guard wanted != item.content.protection else { return verdict.and { mark(of: item) } }
+    guard wanted != present else { return verdict.and { mark(of: item) } }
     if wanted != nil, !rules.keys.exist { return .refused(.noKey, .noKeybag) }
     guard !item.isDirectory else {
       // Who cannot open what is in there would not see that new files are plain among those that stay encrypted.
-      if let present = item.content.protection, !rules.keys.opening.contains(present) {
+      if let present, !rules.keys.opening.contains(present) {
         return .refused(.noKey, .locked(present))
       }
       // Nothing could be made in it, and what is in it stays plain.

@@ -37,10 +37,11 @@ final class ClassRefusals: Sendable {
         return Refusal("\(locked) (\(error.name))")
       }
       if let refusal = FormRun.refusalOfCapability(error, item) { return refusal }
+      let present = before == "none" ? "" : ", and writesecurity because it has a class"
       return Refusal(
         item.status.kind == .directory
-          ? "\(error): this needs the rights add_file and writeattr in the directory"
-          : "\(error): this needs the rights read, write and writeattr of the file")
+          ? "\(error): this needs the rights add_file and writeattr in the directory\(present)"
+          : "\(error): this needs the rights read, write and writeattr of the file\(present)")
     case .noSpace, .quotaExceeded:
       return Refusal(
         "\(error): there is no room for a second copy of it, which is needed meanwhile; it is as it was")

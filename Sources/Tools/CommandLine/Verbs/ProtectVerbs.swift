@@ -16,7 +16,8 @@ extension Verb {
         + "Links are not followed, other mounts are not entered, and other kinds of items are passed over.",
       "A file is encrypted or decrypted in place, which needs room for a second copy; no process may have it open then. "
         + "For a change between two classes it may be open. The rights read, write and writeattr are needed for a file, "
-        + "add_file and writeattr for a directory, and the volume must be unlocked.",
+        + "add_file and writeattr for a directory; where there is a class, to change or remove it, writesecurity as well, "
+        + "which owners have. The volume must be unlocked.",
       "After Ctrl-C each file is either as it was or done; to continue, run it again. The old, plain bytes are not erased "
         + "from the disk.",
     ],
