@@ -281,8 +281,8 @@ extension CommandTests {
           2
           varve fsck: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart 
           varve fsck: --passphrase-file needs --keyfile
-          Usage: varve fsck [-q] [--repair] [--keyfile=SRC] [--passphrase-file=SRC]
-                              [--json] UPPER [FILE...]
+          Usage: varve fsck [-q] [--repair] [--trust-owners] [--keyfile=SRC]
+                              [--passphrase-file=SRC] [--json] UPPER [FILE...]
           'varve help fsck' tells more.
           2
           varve fsck: nothing: No such file or directory (ENOENT)

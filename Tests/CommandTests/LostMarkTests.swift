@@ -10,6 +10,10 @@ extension CommandTests {
 
       """
 
+    private static let unmarked =
+      "varve fsck: 1 file of another user is not marked: a user may have put a copy of another user's file there; "
+      + "'varve fsck --repair --trust-owners' lets its owner read it"
+
     @Test("Copies without attributes: unlock and verify tell of lost marks and classes, and of what helps")
     func copies() throws {
       let drawer = try KeyDrawer()
@@ -32,6 +36,38 @@ extension CommandTests {
           1
           1
           ], "verified": 2, "blocks": 2, "damaged": 0, "plain": 0, "unmarked": 2, "withoutClass": ["vol/d"], "failed": 0}
+
+          """)
+    }
+
+    @Test(
+      "What belongs to another user is marked again only where its owner is trusted",
+      .enabled(if: KeyDrawer.isRoot, "needs root"))
+    func others() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          cp -r upper copy; chmod 700 copy/.varve; mkdir copy/theirs; mv copy/d/one copy/theirs; chown -R 7001:7001 copy/theirs
+          varve fsck copy | sort -r; varve fsck --trust-owners copy 2>&1 | tail -1; varve fsck --repair --keyfile raw copy | sort -r
+          varve fsck --json copy | grep -c stays; varve fsck -q --repair --trust-owners copy; echo $?; varve fsck --keyfile raw copy; echo $?
+          """,
+        prints: """
+          varve fsck: 'varve fsck --repair' mends 2 of these
+          \(Self.unmarked)
+          BASE/copy/theirs/one: marker: is encrypted (complete), and its record does not say so; it belongs to the user 7001
+          BASE/copy/d: class: all its files are complete, and new ones would not be encrypted
+          BASE/copy/d/two: marker: is encrypted (complete), and its record does not say so
+          'varve help fsck' tells more.
+          \(Self.unmarked)
+          BASE/copy/theirs/one: marker: is encrypted (complete), and its record does not say so; it belongs to the user 7001
+          BASE/copy/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/copy/d/two: marker: is encrypted (complete), and its record does not say so; repaired
+          1
+          BASE/copy/theirs/one: marker: is encrypted (complete), and its record does not say so; repaired
+          BASE/copy/theirs: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          0
 
           """)
     }

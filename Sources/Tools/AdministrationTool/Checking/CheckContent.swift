@@ -12,6 +12,9 @@ import TextForms
 func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
   if invocation.has(.mend) { console.surviveOutputLoss() }
+  if invocation.has(.trustOwners), !invocation.has(.mend) {
+    throw UsageError("--trust-owners needs --repair", verb: "fsck")
+  }
   let keyfile = try SecretSource.given(.contentKeyfile, invocation)
   let passphrase = try SecretSource.given(.passphraseFile, invocation)
   if keyfile == nil, passphrase != nil {
@@ -20,7 +23,8 @@ func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let report = ContentReport(console, isJSON: invocation.has(.json))
   let upper = invocation.operands[0]
   do throws(Refusal) {
-    let check = try ContentCheck(upper, repairs: invocation.has(.mend), console, report)
+    let check = try ContentCheck(
+      upper, repairs: invocation.has(.mend), trustsOwners: invocation.has(.trustOwners), console, report)
     if let keyfile {
       guard check.unlock(keyfile, passphrase) else { return report.finish(isInterrupted: false) }
     }
@@ -40,6 +44,7 @@ private final class ContentCheck {
   private let console: Console
   private let report: ContentReport
   private let repairs: Bool
+  private let trustsOwners: Bool
   /// The upper directory, as it was typed.
   private let typed: Word
   private let upper: UpperDirectory
@@ -55,8 +60,11 @@ private final class ContentCheck {
   /// No file is in doubt any more, as far as was seen.
   private var allSettled = true
 
-  init(_ typed: Word, repairs: Bool, _ console: Console, _ report: ContentReport) throws(Refusal) {
-    (self.console, self.report, self.repairs, self.typed) = (console, report, repairs, typed)
+  init(
+    _ typed: Word, repairs: Bool, trustsOwners: Bool, _ console: Console, _ report: ContentReport
+  ) throws(Refusal) {
+    (self.console, self.report, self.typed) = (console, report, typed)
+    (self.repairs, self.trustsOwners) = (repairs, trustsOwners)
     let found = try attempt(FollowedPath(typed)) { Refusal($0, at: typed) }
     let isMounted = found.held.descriptor.isOnVolume()
     guard !isMounted, let upper = found.upper, upper.path == found.path else {
@@ -164,9 +172,8 @@ private final class ContentCheck {
       }
     }
     if files.isEmpty { tellBareDirectories(besides: giveClassesBack()) }
-    if !repairs {
-      report.tellRemedy("varve fsck --repair\(hasKey || keybag == .differing ? " --keyfile" : "")")
-    }
+    report.tellRemedy(
+      repairs ? nil : "varve fsck --repair\(hasKey || keybag == .differing ? " --keyfile" : "")")
     guard repairs, hasKey else { return }
     let isWhole = files.isEmpty && allSettled && console.failures == 0 && !Interruption.isRequested
     try ofVolume { () throws(KeyFailure) in try content.finish(isWhole: isWhole) }
@@ -201,20 +208,27 @@ private final class ContentCheck {
       return report.add("header", headerSentence(finding.rawValue), item.path)
     }
     let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
-    classes.add(head.protectionClass, item, isLost: !isMarked)
+    // Others may have planted theirs: then neither the file nor its directory is what it seems to be.
+    let mayMark = isMarked || trustsOwners || item.status.user == CurrentProcess.user
+    classes.add(mayMark ? head.protectionClass : nil, item, isLost: !isMarked)
     if !isRight {
       let sentence =
         isMarked
         ? "its record has another class than its header, \(head.protectionClass.word)"
-        : lostMarkSentence(head.protectionClass.word)
-      if repairs { try records.mark(item, head.protectionClass) }
-      report.add("marker", sentence, item.path, repairs ? .repaired : .mendable)
+        : lostMarkSentence(head.protectionClass.word) + (mayMark ? "" : "; \(owner(of: item))")
+      if repairs, mayMark { try records.mark(item, head.protectionClass) }
+      report.add("marker", sentence, item.path, !mayMark ? .ofOthers : repairs ? .repaired : .mendable)
     }
     guard hasKey else { return checkForm(item, start) }
     try verify(item, file, isDoubted: isDoubted)
   }
 
   /// A file without bytes has no header: its record alone says what it is.
+  private func owner(of item: VisitedItem) -> String {
+    let user = item.status.user
+    return UserDatabase.userName(user).map { "it belongs to \($0)" } ?? "it belongs to the user \(user)"
+  }
+
   private func addEmpty(_ item: VisitedItem, _ record: CoreRecord?) {
     guard let record else { return classes.addEmpty(item) }
     if record.isEncrypted, let named = StaticSector.ProtectionClass(rawValue: record.protectionClass.rawValue)

@@ -11,6 +11,7 @@ final class ContentReport {
   private var found = 0
   private var repaired = 0
   private var mendable = 0
+  private var ofOthers = 0
   /// Told, and nothing is wrong.
   private var noted = 0
 
@@ -25,12 +26,14 @@ final class ContentReport {
     /// It stays, and `--repair` mends it.
     case mendable
     case repaired
+    /// It stays, unless its owner is trusted with what is in it.
+    case ofOthers
     /// A crash left it, or the next mount continues it.
     case harmless
 
     fileprivate var word: String {
       switch self {
-      case .stays, .mendable: "stays"
+      case .stays, .mendable, .ofOthers: "stays"
       case .repaired: "repaired"
       case .harmless: "harmless"
       }
@@ -41,6 +44,7 @@ final class ContentReport {
     switch outcome {
     case .stays: found += 1
     case .mendable: (found, mendable) = (found + 1, mendable + 1)
+    case .ofOthers: (found, ofOthers) = (found + 1, ofOthers + 1)
     case .repaired: (found, repaired) = (found + 1, repaired + 1)
     case .harmless: noted += 1
     }
@@ -55,10 +59,17 @@ final class ContentReport {
     }
   }
 
-  /// Says which command mends what was found.
-  func tellRemedy(_ command: String) {
-    guard mendable > 0, json == nil, !console.isQuiet else { return }
-    console.note("'\(command)' mends \(grouped(mendable)) of these")
+  /// Says what mends what was found; nil if it is mended.
+  func tellRemedy(_ command: String?) {
+    guard json == nil, !console.isQuiet else { return }
+    if let command, mendable > 0 { console.note("'\(command)' mends \(grouped(mendable)) of these") }
+    guard ofOthers > 0 else { return }
+    let isOne = ofOthers == 1
+    console.note(
+      (isOne ? "1 file of another user is" : "\(grouped(ofOthers)) files of other users are")
+        + " not marked: a user may have put a copy of another user's file there; "
+        + "'varve fsck --repair --trust-owners' lets \(isOne ? "its owner" : "their owners") read \(isOne ? "it" : "them")"
+    )
   }
 
   /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.

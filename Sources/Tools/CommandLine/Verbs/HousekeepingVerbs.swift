@@ -11,6 +11,8 @@ extension Option {
 
 extension Option {
   package static let mend = Option(nil, "repair", "repair what can be repaired without a loss")
+  package static let trustOwners = Option(
+    nil, "trust-owners", "with --repair, mark encrypted files of other users as well, who can then read them")
   package static let contentKeyfile = Option(
     nil, "keyfile", value: Value("SRC", .path),
     "verify the content, too; SRC: a path, - (standard input), fd:N or cred:ID")
@@ -64,7 +66,7 @@ extension Verb {
 
   package static let fsck = Verb(
     "fsck", "check the encrypted files of an unmounted volume, and repair them",
-    options: [.mend, .contentKeyfile, .passphraseFile, .quiet, .json],
+    options: [.mend, .trustOwners, .contentKeyfile, .passphraseFile, .quiet, .json],
     operands: [
       Operand("UPPER", .one, .path, "the upper directory of the volume"),
       Operand(
@@ -78,6 +80,8 @@ extension Verb {
       "--repair marks encrypted files again, and gives a directory its class again if all its files have one class and "
         + "some had lost their mark. With --keyfile it also restores a header or the keybag from its copy, and settles the "
         + "files that were being written when the machine crashed. Nothing is deleted, and what stays damaged is printed.",
+      "An encrypted file that has lost its mark and belongs to another user is only marked with --trust-owners. Until then "
+        + "only root can read it, because its owner may have put a copy of another user's file there.",
       "Name as FILE what was copied from a volume while it was mounted: content that was not synced may be missing from it.",
       "The exit status is 0 if nothing is wrong or all is repaired, 1 if something is still wrong, and 2 if something "
         + "could not be looked at.",
@@ -85,7 +89,10 @@ extension Verb {
     examples: [
       Example("varve fsck --keyfile team.key /srv/varve/team", "Verify everything."),
       Example(
-        "varve fsck --repair --keyfile team.key /srv/varve/team", "After a restore without attributes."),
+        "varve fsck --repair --keyfile team.key /srv/varve/team", "After a crash, or damage to a disk."),
+      Example(
+        "varve fsck --repair --trust-owners /srv/varve/team",
+        "After a restore without attributes, having looked at whose files are named."),
     ])
 
   package static let completion = Verb(
