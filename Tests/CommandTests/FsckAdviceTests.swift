@@ -36,6 +36,33 @@ extension CommandTests {
           """)
     }
 
+    @Test("What a mount refuses in .varve for its type, fsck refuses as well") func types() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.volume + """
+          for name in keybag sessions work volume; do
+            mv upper/.varve/$name aside; ln -s ../aside upper/.varve/$name
+            varve fsck upper; varve fsck --repair --keyfile raw upper; echo $?; rm upper/.varve/$name; mv aside upper/.varve/$name
+          done
+          mv upper/.varve/keybag aside; mkdir upper/.varve/keybag; varve fsck upper
+          rmdir upper/.varve/keybag; varve fsck --repair --keyfile raw upper; echo $?; cmp aside upper/.varve/keybag
+          """,
+        prints: """
+          \(["keybag", "sessions", "work", "volume"].map(Self.linked).joined())varve fsck: upper: '.varve/keybag' is a directory, not a regular file; put back what was there, or move it away
+          BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike; repaired
+          0
+
+          """)
+    }
+
+    private static func linked(_ name: String) -> String {
+      let sentence =
+        "varve fsck: upper: '.varve/\(name)' is a symbolic link, not a \(name == "work" ? "directory" : "regular file"); "
+        + "put back what was there, or move it away\n"
+      return sentence + sentence + "2\n"
+    }
+
     @Test("Findings that a repair mends name it once, and those that none mends do not") func repair() throws
     {
       let drawer = try KeyDrawer()

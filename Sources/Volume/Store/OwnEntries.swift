@@ -78,6 +78,9 @@ extension VolumeDirectory {
 }
 
 extension VolumeInspection {
+  /// Refuses what a mount would refuse for the type of an entry.
+  package func requireTypes() throws(VolumeFailure) { try VolumeDirectory.requireTypes(in: directory) }
+
   /// Entries of another type, and entries of other users; what a later version may have put there can have any type.
   ///
   /// Whose objects are in `work`, `index` and `trash` is not asked: those are content of the volume's users.

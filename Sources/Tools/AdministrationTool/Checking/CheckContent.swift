@@ -79,6 +79,7 @@ private final class ContentCheck {
     do {
       let root = SharedDescriptor(try upper.held.descriptor.listing())
       inspection = try VolumeInspection(of: root, for: repairs ? .repairing : .looking)
+      try inspection.requireTypes()
       bookkeeping = try inspection.directoryStatus()
       content = try OfflineContent(inspection, root: root)
     } catch let failure as VolumeFailure {
@@ -223,12 +224,12 @@ private final class ContentCheck {
     try verify(item, file, isDoubted: isDoubted)
   }
 
-  /// A file without bytes has no header: its record alone says what it is.
   private func owner(of item: VisitedItem) -> String {
     let user = item.status.user
     return UserDatabase.userName(user).map { "it belongs to \($0)" } ?? "it belongs to the user \(user)"
   }
 
+  /// A file without bytes has no header: its record alone says what it is.
   private func addEmpty(_ item: VisitedItem, _ record: CoreRecord?) {
     guard let record else { return classes.addEmpty(item) }
     if record.isEncrypted, let named = StaticSector.ProtectionClass(rawValue: record.protectionClass.rawValue)
