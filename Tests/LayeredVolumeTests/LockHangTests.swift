@@ -252,6 +252,28 @@ struct LockHangTests {
     }
   }
 
+  @Test("One user has no more than half of the open files of a volume, and none of what is root's")
+  func openFiles() throws {
+    let table = HandleTable(limit: 10, owner: 3)
+    func open(_ user: UInt32) throws -> HandleID {
+      try table.requireRoom(for: user)
+      return table.add(OpenFile(node: nil, .text([]), mode: .read, route: .direct), for: user)
+    }
+    var handles: [HandleID] = []
+    for _ in 0..<5 { handles.append(try open(1)) }
+    #expect(throws: Errno.tooManyOpenFiles) { try table.requireRoom(for: 1) }
+    for _ in 0..<4 { _ = try open(2) }
+    #expect(throws: Errno.tooManyOpenFiles) { try table.requireRoom(for: 2) }
+    // The last one is for root and the owner of the mount.
+    _ = try open(3)
+    for user: UInt32 in [0, 2, 3] {
+      #expect(throws: Errno.fileTableFull) { try table.requireRoom(for: user) }
+    }
+    _ = table.remove(handles[0])
+    #expect(throws: Errno.tooManyOpenFiles) { try table.requireRoom(for: 2) }
+    _ = try open(0)
+  }
+
   @Test("One user gets no more than half of the room for keys, and none of what is root's") func shares()
     throws
   {
