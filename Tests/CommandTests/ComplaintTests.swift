@@ -295,7 +295,7 @@ extension CommandTests {
         varve chmod +a "nobody-here allow read" d/f; varve chmod +a "user:nobody-here allow read" d/f
         varve chmod +a "everyone alow read" d/f; varve chmod +a "everyone allow reed" d/f; varve chmod 888 d/f; varve chmod u+q d/f
         varve chflags uhcg d/f; varve chflags no d/f; varve chown nobody-here d/f; varve chown :nobody-here d/f
-        varve why raed d/f; varve why --as nobody-here read d/f; varve access read,wriet d/f
+        varve why raed d/f; varve why add_file d; varve why --as nobody-here read d/f; varve access read,wriet d/f
         varve acl set --format nfs4 -e "A::nobody-here:r" d/f; varve acl set --format nfs4 -e "A:r" d/f
         varve acl set --format zfs -e "x" d/f; varve acl set --format json -e "{" d/f; varve acl set --format xml -e x d/f
         varve ls --jsno d/f 2>&1 | head -1; varve sttaus 2>&1 | head -1; varve acl gte 2>&1 | head -1; varve help lss 2>&1 | head -1
@@ -314,6 +314,7 @@ extension CommandTests {
           varve chown: there is no user 'nobody-here'; a number will do
           varve chown: there is no group 'nobody-here'; a number will do
           varve why: 'raed' is not an operation; did you mean 'read'?
+          varve why: 'add_file' is a right and not an operation; ask about 'create'
           varve why: there is no user 'nobody-here'; a number will do
           varve access: no such operation 'wriet'; did you mean 'write'?
           varve acl set: no user is called 'nobody-here'; a number will do, such as user:1001

@@ -36,7 +36,7 @@ struct KeyPromptTests {
         echo
         = 0
         Passphrase of new:\u{20}
-        varve key check: new: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        varve key check: new: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
         = 1
         Passphrase of new:\u{20}
         New passphrase of new:\u{20}

@@ -93,14 +93,14 @@ import Testing
         0
         400
         key: a sound keyfile with a passphrase, id N
-        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
         1
         {"path": "key", "keyfile": "N", "passphrase": true}
         key: a sound keyfile with a passphrase, id N
-        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
         1
         1
-        varve key passphrase: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        varve key passphrase: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
         1
         varve key passphrase: key: has no passphrase to remove; nothing was changed
         1
@@ -141,7 +141,7 @@ import Testing
         varve key create: new: the passphrase from '-' is too long; it has 1,024 bytes at most
         1
         new: a sound keyfile with a passphrase, id N
-        varve key check: two: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        varve key check: two: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
         two: a sound keyfile with a passphrase, id N
 
         """)
@@ -216,13 +216,13 @@ import Testing
         1
         varve key check: bad: is not a keyfile, or a damaged one: it has 95 bytes, and a keyfile has 96 (EBADMSG)
         varve key check: bad: is not a keyfile: it does not begin like one (EBADMSG)
-        varve key check: bad: is damaged: its checksum does not fit (EBADMSG); take a copy of it
+        varve key check: bad: is damaged: its checksum does not fit (EBADMSG); use another copy of it
         1
-        varve key check: bad: is damaged, or was made by a later version (EBADMSG); take a copy of it
-        varve key check: bad: is damaged, or was made by a later version (EBADMSG); take a copy of it
+        varve key check: bad: is damaged, or was made by a later version (EBADMSG); use another copy of it
+        varve key check: bad: is damaged, or was made by a later version (EBADMSG); use another copy of it
         1
-        varve key check: bad: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
-        {"path": "bad", "keyfile": "N", "passphrase": true, "error": "the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot"}
+        varve key check: bad: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
+        {"path": "bad", "keyfile": "N", "passphrase": true, "error": "the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot"}
         1
 
         """)

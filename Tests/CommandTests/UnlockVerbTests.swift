@@ -62,7 +62,7 @@ extension CommandTests {
         """,
         prints: """
           Passphrase of closed: 
-          varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+          varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
           = 1
           locked locked locked 
           Passphrase of closed: 
@@ -82,11 +82,11 @@ extension CommandTests {
       let said = """
         varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
         1
-        varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or use another copy of it, or another keyfile that has a keyslot
         varve unlock: short: is not a keyfile, or a damaged one: it has 50 bytes, and a keyfile has 96 (EBADMSG)
         varve unlock: -: is not a keyfile, or a damaged one: only 50 bytes came, and a keyfile has 96 (EBADMSG)
         varve unlock: -: is not a keyfile, or a damaged one: more than 96 bytes came, and a keyfile has 96 (EBADMSG)
-        varve unlock: damaged: is damaged: its checksum does not fit (EBADMSG); take a copy of it
+        varve unlock: damaged: is damaged: its checksum does not fit (EBADMSG); use another copy of it
         varve unlock: wide: others than its owner may read it (mode 0644); 'chmod 400 wide' closes it, and a stick with FAT is mounted with fmask=0177
         varve unlock: link: is a symbolic link to 'raw', which may be exchanged; name the keyfile itself (ELOOP)
         varve unlock: pipe: is a FIFO, and a keyfile is a regular file; copy the keyfile to a file, and name that

@@ -157,9 +157,9 @@ extension FrontTests {
           status 32
           varve mount: BASE/mount: the keyfile 'long.key': is not a keyfile, or a damaged one: it has 97 bytes, and a keyfile has 96 (EBADMSG)
           status 32
-          varve mount: BASE/mount: the keyfile 'other.key': is damaged: its checksum does not fit (EBADMSG); take a copy of it
+          varve mount: BASE/mount: the keyfile 'other.key': is damaged: its checksum does not fit (EBADMSG); use another copy of it
           status 32
-          varve mount: BASE/mount: the keyfile 'fd:7': is damaged: its checksum does not fit (EBADMSG); take a copy of it
+          varve mount: BASE/mount: the keyfile 'fd:7': is damaged: its checksum does not fit (EBADMSG); use another copy of it
           status 32
           not mounted
 

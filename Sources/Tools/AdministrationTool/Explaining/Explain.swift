@@ -17,6 +17,9 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   let operation = String(decoding: words[0], as: UTF8.self)
   guard Verb.operationWords.contains(operation) else {
+    if let other = Verb.operationsOfRights[operation] {
+      throw invocation.mistake("'\(operation)' is a right and not an operation; ask about '\(other)'")
+    }
     let hint = suggestion(for: operation, among: Verb.operationWords)
     let words = "; one of " + Verb.operationWords.joined(separator: ", ")
     throw invocation.mistake("'\(operation)' is not an operation" + (hint.isEmpty ? words : hint))

@@ -33,12 +33,12 @@ extension Refusal {
     case .wrongKey:
       Refusal(
         "the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, "
-          + "or take a copy of it or another keyfile that has a keyslot")
+          + "or use another copy of it, or another keyfile that has a keyslot")
     case .damaged(.format(.magic)):
       Refusal("is not a keyfile: it does not begin like one (EBADMSG)")
     case .damaged(.format):
-      Refusal("is damaged, or was made by a later version (EBADMSG); take a copy of it")
-    case .damaged: Refusal("is damaged: its checksum does not fit (EBADMSG); take a copy of it")
+      Refusal("is damaged, or was made by a later version (EBADMSG); use another copy of it")
+    case .damaged: Refusal("is damaged: its checksum does not fit (EBADMSG); use another copy of it")
     case .ciphers(let failure): .ciphers(failure)
     default: Refusal("\(failure.number)")
     }

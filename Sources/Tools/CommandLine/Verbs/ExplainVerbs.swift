@@ -17,6 +17,12 @@ extension Verb {
     "readattr", "writeattr", "readxattr", "writexattr", "readacl", "writeacl", "chown", "chmod", "chflags",
   ]
 
+  /// What a right that is no operation is needed for.
+  package static let operationsOfRights = [
+    "add_file": "create", "add_subdirectory": "mkdir", "delete_child": "delete", "readextattr": "readxattr",
+    "writeextattr": "writexattr", "readsecurity": "readacl", "writesecurity": "writeacl",
+  ]
+
   package static let why = Verb(
     "why", "say whether something is allowed, and which rule says so",
     options: [.asUser, .everyObstacle, .lastDenials, .json, .color],
