@@ -44,7 +44,9 @@ final class Node: Sendable {
   private let first: BackingSlot
   /// The highest byte of its number, which else is that of its inode.
   private let numberPrefix: UInt8
-  private let layered = AtomicLazyReference<Layered>()
+  /// Set once there is something in `layeredFacts`: to look there costs more than what most nodes are asked.
+  private let isLayered = Atomic(false)
+  private let layeredFacts = AtomicLazyReference<Layered>()
   /// Guards the hint only; the object itself is guarded by its stripe.
   let lastName: Mutex<LastKnownName>
   /// What was read of its record; ``RecordMemory`` says when that may be believed.
@@ -56,21 +58,27 @@ final class Node: Sendable {
     first = slot
     let (prefix, inode) = (number.value >> Node.inodeBits, slot.identity.number.value)
     numberPrefix = UInt8(prefix)
-    if number.value != prefix << Node.inodeBits | inode { _ = layered.storeIfNil(Layered(number)) }
     lastName = Mutex(LastKnownName(parent: parent, name: name))
     attached = Mutex(nil)
+    if number.value != prefix << Node.inodeBits | inode { _ = keep(Layered(number)) }
   }
 
   private static let inodeBits: UInt64 = 56
 
-  /// Made when it is needed first; nil for what was made in the upper.
-  private func neededLayered() -> Layered? {
-    if let present = layered.load() { return present }
-    guard first.layer > 0 else { return nil }
-    return layered.storeIfNil(Layered(number))
+  private var layered: Layered? { isLayered.load(ordering: .acquiring) ? layeredFacts.load() : nil }
+
+  private func keep(_ fresh: Layered) -> Layered {
+    defer { isLayered.store(true, ordering: .releasing) }
+    return layeredFacts.storeIfNil(fresh)
   }
 
-  var slot: BackingSlot { layered.load()?.moved.load()?.slot ?? first }
+  /// Made when it is needed first; nil for what was made in the upper.
+  private func neededLayered() -> Layered? {
+    if let layered { return layered }
+    return first.layer > 0 ? keep(Layered(number)) : nil
+  }
+
+  var slot: BackingSlot { layered?.moved.load()?.slot ?? first }
   /// What the node is found by.
   var backing: ObjectIdentity { slot.identity }
   /// The layer its object is in; 0 is the upper.
@@ -85,7 +93,7 @@ final class Node: Sendable {
 
   /// The entry of an index that its object is reached by, if names of it may be in lowers.
   var indexed: IndexedName? {
-    guard let layered = layered.load() else { return nil }
+    guard let layered else { return nil }
     if let moved = layered.moved.load() { return moved.indexed.load() }
     return layered.indexed.load()
   }
@@ -101,12 +109,12 @@ final class Node: Sendable {
   }
 
   /// No name leads to the object any more, although its inode in a lower has some.
-  var isNameless: Bool { layered.load()?.isNameless.load(ordering: .acquiring) ?? false }
+  var isNameless: Bool { layered?.isNameless.load(ordering: .acquiring) ?? false }
   func lostAllNames() { neededLayered()?.isNameless.store(true, ordering: .releasing) }
 
   /// What programs see, and the lock goes by.
   var number: ItemNumber {
-    layered.load()?.number
+    layered?.number
       ?? ItemNumber(UInt64(numberPrefix) << Node.inodeBits | first.identity.number.value)
   }
   var kind: FileKind { first.identity.kind }
@@ -142,7 +150,7 @@ final class Node: Sendable {
   /// The object was seen under this name.
   func seen(as name: [UInt8], in parent: Node) {
     lastName.withLock { $0 = LastKnownName(parent: parent, name: name) }
-    layered.load()?.isNameless.store(false, ordering: .releasing)
+    layered?.isNameless.store(false, ordering: .releasing)
     existingAttachment?.state.withLock { state in
       state.pin.way = nil
       state.file.nameless = nil
