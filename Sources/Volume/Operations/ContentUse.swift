@@ -4,6 +4,7 @@ import Ciphers
 import Decisions
 import LinuxFiles
 import RecordFormat
+import Synchronization
 
 extension Volume {
   /// The content of an encrypted file, one for all who use it; nil for a file that is stored otherwise.
@@ -258,5 +259,13 @@ extension Volume {
     keyring.contexts.drain()
     dropPagesAside(of: node.id)
     return true
+  }
+}
+
+extension Volume {
+  func backingState(of node: Node, _ file: borrowing Descriptor) throws(Errno) -> BackingState {
+    try BackingState(
+      of: file, mayHavePrivilege: node.attachment.marks.mayHavePrivilege.load(ordering: .acquiring),
+      storesCapabilities: features.storesCapabilities)
   }
 }

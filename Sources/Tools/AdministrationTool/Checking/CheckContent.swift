@@ -163,13 +163,13 @@ private final class ContentCheck {
           addDirectory(item)
           return .into
         }
-        report.checked += 1
-        do throws(Refusal) {
-          try check(item, isDoubted: !files.isEmpty)
-        } catch {
-          console.complain(item.path, error.sentence)
-        }
+        checkFile(item, isDoubted: !files.isEmpty)
         return .into
+      }
+    }
+    if files.isEmpty, !Interruption.isRequested {
+      walk.goThroughIndex(of: upper.path) { entry in
+        if entry.status.linkCount == 1, entry.status.kind == .regular { checkFile(entry, isDoubted: false) }
       }
     }
     if files.isEmpty { tellBareDirectories(besides: giveClassesBack()) }
@@ -191,8 +191,16 @@ private final class ContentCheck {
     guard found.upper?.path == upper.path else { throw Refusal("is not below \(shown(typed))") }
   }
 
+  private func checkFile(_ item: VisitedItem, isDoubted: Bool) {
+    report.checked += 1
+    do throws(Refusal) { try check(item, isDoubted: isDoubted) } catch {
+      console.complain(item.path, error.sentence)
+    }
+  }
+
   private func check(_ item: VisitedItem, isDoubted: Bool) throws(Refusal) {
     let record = try records.record(of: item)
+    if record?.isReplacing == true { return try addHalfReplaced(item) }
     let file = SharedDescriptor(try attempt(item.held.descriptor.reopen([.readOnly, .nonBlocking])))
     let start = try attempt(file.descriptor.read(upTo: SealedHead.length))
     let isMarked = record?.isEncrypted ?? false
@@ -222,6 +230,17 @@ private final class ContentCheck {
     }
     guard hasKey else { return checkForm(item, start) }
     try verify(item, file, isDoubted: isDoubted)
+  }
+
+  /// A file whose content was being replaced has bytes of both, and tells nothing of itself or of its directory.
+  private func addHalfReplaced(_ item: VisitedItem) throws(Refusal) {
+    allSettled = false
+    classes.add(nil, item, isLost: false)
+    // The new content is told already, and is continued.
+    guard try !attempt(inspection.hasNewContent(of: item.held)) else { return }
+    report.add(
+      "content", "cannot be read: its content was being replaced, and the new content is missing or damaged",
+      item.path)
   }
 
   private func owner(of item: VisitedItem) -> String {

@@ -221,6 +221,15 @@ final class VolumeCheck {
       items.check(item) { defect in self.isWanted(defect, item.path) }
       return .into
     }
+    if real == root, !Interruption.isRequested {
+      walk.goThroughIndex(of: root) { entry in
+        // Whoever leaves records out leaves the index out.
+        isWhole = false
+        guard entry.status.linkCount == 1 else { return }
+        report.checked += 1
+        items.check(entry) { defect in self.isWanted(defect, entry.path) }
+      }
+    }
     try heed(items, inspection, root)
     if real == root, !Interruption.isRequested { try checkLayers(inspection, listing, root) }
     guard isWhole, items.found == 0, console.failures == failures, !Interruption.isRequested else { return }

@@ -69,7 +69,7 @@ private final class VerifyRun {
       }
     }
     files += 1
-    blocks += findings.verified
+    blocks &+= findings.verified
     if findings.isDamaged { damaged += 1 }
     losses.add(item, isUnmarked: findings.isUnmarked)
     tell(item.path, findings)
@@ -95,9 +95,9 @@ private final class VerifyRun {
     let now = Clock.monotonicNanoseconds
     guard !console.isQuiet, now &- shownAt > 200_000_000 else { return }
     shownAt = now
-    let share = size == 0 ? 100 : min(100, start * 100 / size)
+    let share = size == 0 ? 100 : Int(min(100, Double(start) / Double(size) * 100))
     console.showProgress(
-      "\(console.name): \(grouped(files)) files, \(grouped(Int(blocks))) blocks; \(share) %")
+      "\(console.name): \(grouped(files)) files, \(grouped(Int(clamping: blocks))) blocks; \(share) %")
   }
 
   private func tell(_ path: Word, _ sentence: String, plainIn directory: String) {
@@ -162,12 +162,12 @@ private struct FileFindings {
     protection = answer["class"]?.string ?? protection
     isDoubtful = isDoubtful || answer["doubtful"] == .bool(true)
     isUnmarked = isUnmarked || answer["unmarked"] == .bool(true)
-    verified += number(answer["verified"])
+    verified &+= number(answer["verified"])
     size = max(size, number(answer["size"]))
     if case .array(let words)? = answer["header"] { header += words.compactMap(\.string) }
     for kind in ["damaged", "index", "lost", "torn"] where number(answer[kind]) > 0 {
       if let index = counts.firstIndex(where: { $0.kind == kind }) {
-        counts[index].blocks += number(answer[kind])
+        counts[index].blocks &+= number(answer[kind])
       } else {
         counts.append((kind, number(answer[kind])))
       }

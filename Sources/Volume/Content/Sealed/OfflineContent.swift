@@ -65,16 +65,22 @@ package final class OfflineContent {
     return findings
   }
 
-  /// Makes both headers alike, and settles what a crash left; the times of the file stay.
+  /// Makes both headers alike, and settles what a crash left; what a write moves or takes away is given back.
   ///
   /// What is damaged stays so.
   package func mend(_ way: SharedDescriptor, isDoubted: Bool) throws(Errno) {
     guard directory.isLocked else { throw .readOnly }
-    let modified = try way.descriptor.status().modification
+    let before = try BackingState(of: way.descriptor)
+    if let obstacle = before.obstacle { throw obstacle }
     let file = try SealedFile(
       BackingStore(way), in: OfflineSurroundings(keyring, isDoubted: isDoubted), budget: budget)
-    try file.mend()
-    try way.descriptor.changeTimes(access: .omit, modification: .set(modified))
+    do throws(Errno) {
+      try file.mend()
+    } catch {
+      try before.giveBack(to: way.descriptor)
+      throw error
+    }
+    try before.giveBack(to: way.descriptor)
   }
 
   /// After a repair: its own session ends; `isWhole`: no file is in doubt any more, so that no session is.

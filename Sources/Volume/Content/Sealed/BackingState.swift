@@ -15,8 +15,22 @@ struct BackingState {
   private let mode: UInt16?
   private let capability: [UInt8]
 
-  fileprivate init(modified: Timestamp, mode: UInt16?, capability: [UInt8]) {
-    (self.modified, self.mode, self.capability) = (modified, mode, capability)
+  /// Reads it; `mayHavePrivilege`: whether there can be set-id bits or a capability.
+  init(
+    of file: borrowing Descriptor, mayHavePrivilege: Bool = true, storesCapabilities: Bool = true
+  ) throws(Errno) {
+    let status = try file.status()
+    modified = status.modification
+    mode = mayHavePrivilege && status.mode & 0o6000 != 0 ? status.mode : nil
+    capability = mayHavePrivilege && storesCapabilities ? try BackingState.capability(of: file) : []
+  }
+
+  private static func capability(of file: borrowing Descriptor) throws(Errno) -> [UInt8] {
+    do throws(Errno) {
+      return try file.attribute(try AttributeName("security.capability")) ?? []
+    } catch .unsupported {
+      return []
+    }
   }
 
   /// What the kernel would say: only root may set what a write takes away.
@@ -38,27 +52,6 @@ struct BackingState {
       try file.setAttribute(try AttributeName("security.capability"), to: capability)
     }
     try file.changeTimes(access: .omit, modification: .set(modified))
-  }
-}
-
-extension Volume {
-  func backingState(of node: Node, _ file: borrowing Descriptor) throws(Errno) -> BackingState {
-    let status = try file.status()
-    guard node.attachment.marks.mayHavePrivilege.load(ordering: .acquiring) else {
-      return BackingState(modified: status.modification, mode: nil, capability: [])
-    }
-    return BackingState(
-      modified: status.modification, mode: status.mode & 0o6000 == 0 ? nil : status.mode,
-      capability: try capability(of: file))
-  }
-
-  private func capability(of file: borrowing Descriptor) throws(Errno) -> [UInt8] {
-    guard features.storesCapabilities else { return [] }
-    do throws(Errno) {
-      return try file.attribute(try AttributeName("security.capability")) ?? []
-    } catch .unsupported {
-      return []
-    }
   }
 }
 
