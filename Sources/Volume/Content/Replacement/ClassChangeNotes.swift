@@ -107,9 +107,10 @@ extension ReplacementSite {
     var count = 0
     var notes: [(name: [UInt8], file: SharedDescriptor?)] = []
     for name in try ReplacementFiles.notes(in: workshop) {
-      let file = try? ReplacementFiles.find(name, in: workshop, [.readWrite, .nonBlocking])
-      notes.append((name, file))
+      var file: SharedDescriptor?
+      defer { notes.append((name, file)) }
       do throws(Errno) {
+        file = try ReplacementFiles.find(name, in: workshop, [.readWrite, .nonBlocking])
         if let file, try giveBack(name, from: file, beneath: root) { count += 1 }
       } catch {
         Log.error("the time of a file whose class was being changed cannot be given back: \(error)")
