@@ -165,7 +165,7 @@ extension Volume {
   ) throws(Errno) {
     defer { forgetFacts(of: parent) }
     let closed = try open(upper, before.status.mode)
-    defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
+    defer { if closed { upper.descriptor.giveBack(mode: before.status.mode) } }
     try runner.run(plan.steps) { step throws(Errno) in
       switch step {
       case .markImpure: try markImpure(parent, upper)

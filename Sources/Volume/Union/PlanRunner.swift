@@ -226,13 +226,7 @@ struct PlanRunner {
   }
 
   private func close(_ opened: [OpenedDirectory]) {
-    for one in opened {
-      // Once more where it fails: nothing else ever takes the right back.
-      if (try? one.directory.descriptor.changeMode(one.mode)) != nil { continue }
-      do throws(Errno) { try one.directory.descriptor.changeMode(one.mode) } catch {
-        Log.error("the owner of a directory keeps the right to write to it: \(error)")
-      }
-    }
+    for one in opened { one.directory.giveBack(mode: one.mode) }
   }
 
   /// Empties and removes what has the name in the workshop, whatever it is.
@@ -262,6 +256,17 @@ extension PlanStep {
     case .rename(let from, let to, _), .exchange(let from, let to), .trade(let from, _, let to):
       from == position || to == position
     default: false
+    }
+  }
+}
+
+extension SharedDescriptor {
+  /// Takes back from the owner of a directory what a change gave them.
+  func giveBack(mode: UInt16) {
+    // Once more where it fails: nothing else ever takes the right back.
+    if (try? descriptor.changeMode(mode)) != nil { return }
+    do throws(Errno) { try descriptor.changeMode(mode) } catch {
+      Log.error("the owner of a directory keeps the right to write to it: \(error)")
     }
   }
 }
