@@ -105,6 +105,18 @@ extension MountTests {
         emptying: "rm disk/fill*")
     }
 
+    @Test("Where there is room for no further item a volume over a lower is mounted, to make room in it")
+    func itemsAtMount() throws {
+      let said = try said(
+        """
+        mkdir lower; echo small > lower/small; mount -t tmpfs -o nr_inodes=40 tmpfs disk; made; echo up > mount/up; varve umount mount
+        while : > disk/upper/fill$((n += 1)); do :; done 2> /dev/null
+        varve mount -o lower=lower disk/upper mount; cat mount/small mount/up; state > before; refused touch mount/new
+        rm mount/fill*; echo more >> mount/small; rm mount/up; cat mount/small; ended
+        """)
+      #expect(said == "small\nup\nsmall\nmore\n", "\(said)")
+    }
+
     @Test(
       "Where a quota leaves room for no item nothing is brought up, made or hidden, in merged directories as well",
       .enabled(if: hasBtrfs, "needs btrfs, its programs and setfattr"))

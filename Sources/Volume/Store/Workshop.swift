@@ -24,8 +24,12 @@ enum Workshop {
       _ = try workshop.createUnnamed(mode: 0o600)
       return true
     } catch {
-      return [.noSpace, .quotaExceeded, .noMemory, .tooManyOpenFiles, .fileTableFull].contains(error)
+      return isShortage(error)
     }
+  }
+
+  private static func isShortage(_ error: Errno) -> Bool {
+    [.noSpace, .quotaExceeded, .noMemory, .tooManyOpenFiles, .fileTableFull].contains(error)
   }
 
   static let unnamedFiles = "files without a name (O_TMPFILE)"
@@ -200,22 +204,26 @@ enum Workshop {
         try? FileName.with(name) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
       }
     }
-    return attempt("whiteouts") { () throws(Errno) in
+    var tried = "whiteouts"
+    do throws(Errno) {
       try FileName.with(first) { name throws(Errno) in
         try workshop.descriptor.makeNode(name, kind: .characterDevice, mode: 0)
       }
-    } ?? attempt("hard links") { () throws(Errno) in
+      tried = "hard links"
       let object = try FileName.with(first) { name throws(Errno) in try workshop.descriptor.openPath(name) }
       try FileName.with(second) { name throws(Errno) in
         try workshop.descriptor.linkObject(object, as: name)
       }
-    } ?? attempt("names that change places (RENAME_EXCHANGE)") { () throws(Errno) in
+      tried = "names that change places (RENAME_EXCHANGE)"
       try rename(first, second, .exchange, in: workshop.descriptor)
+      tried = "whiteouts left by a rename (RENAME_WHITEOUT)"
+      try FileName.with(first) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+      try rename(second, first, .whiteout, in: workshop.descriptor)
+      return nil
+    } catch {
+      // A full disk is mounted, so that something can be removed.
+      return isShortage(error) ? nil : "\(tried): \(error)"
     }
-      ?? attempt("whiteouts left by a rename (RENAME_WHITEOUT)") { () throws(Errno) in
-        try FileName.with(first) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
-        try rename(second, first, .whiteout, in: workshop.descriptor)
-      }
   }
 
   private static func rename(
@@ -226,15 +234,6 @@ enum Workshop {
       try FileName.with(newName) { newName throws(Errno) in
         try directory.descriptor.rename(name, to: directory.descriptor, as: newName, flags)
       }
-    }
-  }
-
-  private static func attempt(_ what: String, _ work: () throws(Errno) -> Void) -> String? {
-    do throws(Errno) {
-      try work()
-      return nil
-    } catch {
-      return "\(what): \(error)"
     }
   }
 
