@@ -36,8 +36,8 @@ extension MountTests.UserMountTests {
     let result = try inOwnWorld(
       """
       mkdir -p lower/d/closed lower/m; echo in > lower/d/closed/in; echo mine > lower/d/mine; ln -s mine lower/d/link
-      mkfifo lower/d/fifo; echo secret > lower/d/secret; echo others > lower/d/others; mknod lower/d/null c 1 3; cp /bin/true lower/d/suid
-      chown -hR 65534:65534 lower; chown -R 0:0 lower/d/secret lower/d/others lower/d/closed lower/d/suid
+      mkfifo lower/d/fifo; echo secret > lower/d/secret; echo others > lower/d/others; mknod lower/d/null c 1 3; cp /bin/true lower/d/suid; cp /bin/true lower/d/own
+      chown -hR 65534:65534 lower; chmod 6755 lower/d/own; chown -R 0:0 lower/d/secret lower/d/others lower/d/closed lower/d/suid
       chmod 600 lower/d/secret; chmod 700 lower/d/closed; chmod 4755 lower/d/suid; chmod 666 lower/d/null
       mount -t tmpfs -o mode=777 tmpfs lower/m; echo above > lower/m/above
       look() { find lower -printf '%p %y %m %U %G %n %s %T@ %C@ %l\\n' | sort; }; look > before
@@ -57,6 +57,7 @@ extension MountTests.UserMountTests {
       test ! -e ../upper/d
       # The kernel seals no lower of a user, so what is mounted there is not hidden.
       refused "Invalid cross-device link" cat m/above; refused "Invalid cross-device link" rmdir m
+      mv d/own d/program; stat -c "%u %a" d/program | grep -x "65534 6755"; rm d/program
       mv d/others d/copy; echo more >> d/copy; stat -c "%u %a" d/copy | grep -x "65534 644"
       mv d/suid d/program; stat -c "%u %a" d/program | grep -x "65534 755"
       mv d/link d/moved; test "$(readlink d/moved)" = mine; mv d/fifo d/pipe; test -p d/pipe; chmod 600 d/pipe

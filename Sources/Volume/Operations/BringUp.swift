@@ -151,7 +151,9 @@ extension Volume {
         settle(node, on: target, identity, copy)
       }
       if copy.isCut { cut?.isDone = true }
-      if node.isDirectory, !isPrivileged { narrow(target, to: mode(of: source.facts)) }
+      if node.isDirectory, !isPrivileged, let made = try? target.descriptor.status() {
+        target.giveBack(mode: mode(of: source.facts, as: made))
+      }
       return true
     }
   }
@@ -269,7 +271,7 @@ extension Volume {
     if status.kind != .symbolicLink {
       // Without privilege a directory can be moved only by those who may write to it.
       let way: UInt16 = node.isDirectory && !isPrivileged ? 0o700 : 0
-      let wanted = mode(of: facts) | way
+      let wanted = mode(of: facts, as: made) | way
       if changesOwner || made.mode != wanted { try target.descriptor.changeMode(wanted) }
     }
     try target.descriptor.changeTimes(access: .set(status.access), modification: .set(status.modification))
@@ -294,10 +296,12 @@ extension Volume {
     return record
   }
 
-  private func mode(of facts: Facts) -> UInt16 {
-    let mode = facts.status.mode
-    return isPrivileged
-      ? mode : Mode(mode).withoutSetID(onDirectory: facts.status.kind == .directory).bits
+  /// Set-id bits stay where the copy belongs to whom its source belongs: another's would make another's program of it.
+  private func mode(of facts: Facts, as made: FileStatus) -> UInt16 {
+    let (mode, status) = (facts.status.mode, facts.status)
+    let isSame = status.user == made.user && status.group == made.group
+    return isPrivileged || isSame
+      ? mode : Mode(mode).withoutSetID(onDirectory: status.kind == .directory).bits
   }
 
   /// Lets the daemon add names to a directory whose mode keeps its own owner out; whether that was needed.

@@ -255,20 +255,13 @@ extension Volume {
           !isPrivileged && creation.kind == .directory && creation.item.mode.bits & 0o200 == 0
         if narrowsLater { try object.descriptor.changeMode(creation.item.mode.bits | 0o200) }
         try publish(workshop, temporary)
-        if narrowsLater { narrow(object, to: creation.item.mode.bits) }
+        if narrowsLater { object.giveBack(mode: creation.item.mode.bits) }
         return object
       } catch {
         Workshop.discard(
           temporary, isDirectory: creation.kind == .directory, in: workshop.descriptor.descriptor)
         throw error
       }
-    }
-  }
-
-  /// The directory has its name: that its owner keeps the right to write is no failure of what was done.
-  func narrow(_ directory: SharedDescriptor, to mode: UInt16) {
-    do throws(Errno) { try directory.descriptor.changeMode(mode) } catch {
-      Log.error("the owner of a directory keeps the right to write to it: \(error)")
     }
   }
 

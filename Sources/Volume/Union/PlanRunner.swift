@@ -261,7 +261,7 @@ extension PlanStep {
 }
 
 extension SharedDescriptor {
-  /// Takes back from the owner of a directory what a change gave them.
+  /// Takes back from the owner of a directory what a change gave them; that this fails is no failure of the change.
   func giveBack(mode: UInt16) {
     // Once more where it fails: nothing else ever takes the right back.
     if (try? descriptor.changeMode(mode)) != nil { return }
