@@ -45,6 +45,26 @@ extension MountTests.LayerMountTests {
   }
 
   @Test(
+    "A mark on the root of a layer counts for nothing",
+    .enabled(if: Programs.has("setfattr"), "needs setfattr"))
+  func rootMarks() throws {
+    let stage = try LayerStage()
+    defer { stage.remove() }
+    let said = try stage.shell(
+      """
+      touch lower/f lower2/g; ours() { varve mount -o lower=lower:lower2 upper mount; ls mount; varve umount mount; }
+      ours > before
+      for root in upper lower; do
+        for mark in opaque=y opaque=x redirect=a/b; do
+          setfattr -n trusted.overlay.${mark%=*} -v ${mark#*=} $root; ours | diff before - || echo "$mark on $root"
+          varve check --lower lower:lower2 upper; setfattr -x trusted.overlay.${mark%=*} $root
+        done
+      done
+      """)
+    #expect(said == "", "\(said)")
+  }
+
+  @Test(
     "What the kernel takes late from a listing that was under way when the flag opaque hid it is gone a second later, also for who stands there",
     .enabled(if: Programs.has("python3"), "needs python3"))
   func opaqueDuringListing() throws {

@@ -194,7 +194,10 @@ final class LayerView: LayerAccess {
   func isLasting(_ failure: Errno) -> Bool { failure == .accessDenied || failure == .crossDevice }
 
   func closing(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Closing> {
-    if mayHave(stack.opaqueName, directory.directory) {
+    // On the root of a layer the mark counts for nothing, as overlayfs has it.
+    if !stack.layers.contains(where: { $0.root.descriptor === directory.directory }),
+      mayHave(stack.opaqueName, directory.directory)
+    {
       switch try stack.isClosedByMark(directory.directory) {
       case .says(false): break
       case .says(true): return .says(.byMark)
