@@ -217,8 +217,12 @@ extension MountTests {
         "varve mount lower kernel; touch kernel/f; varve umount kernel; varve mount -o lower=lower upper mount"
       )
       #expect(try stage.shell("ls mount").contains("f"))
-      let said = try stage.shell("varve mount lower kernel", exits: nil)
-      #expect(said.contains("mounted"), "\(said)")
+      for words in ["", "-f"] {
+        let said = try stage.shell("varve mount \(words) lower kernel", exits: nil)
+        #expect(said.contains("it is a layer of a volume that is mounted; unmount that one first"), "\(said)")
+      }
+      let repaired = try stage.shell("varve check --repair -y lower", exits: nil)
+      #expect(repaired.contains("is mounted, by another volume that has it as a layer"), "\(repaired)")
       try stage.shell("varve umount mount; varve mount lower kernel")
       let refused = try stage.shell("varve mount -o lower=lower upper mount", exits: nil)
       #expect(refused.contains("mounted for writing"), "\(refused)")

@@ -255,9 +255,9 @@ static long lv_whole(int fd, short type) {
 
 long lv_lock_whole(int fd, int exclusive) { return lv_whole(fd, exclusive ? F_WRLCK : F_RDLCK); }
 
-long lv_is_locked_alone(int fd) {
+long lv_is_locked(int fd, int shared) {
   // A lock for reading is in the way of none but those for writing.
-  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+  struct flock lock = {.l_type = shared ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
   long result = LV_RESULT(fcntl(fd, F_OFD_GETLK, &lock));
   return result < 0 ? result : lock.l_type != F_UNLCK;
 }

@@ -34,7 +34,13 @@ extension Descriptor {
   /// Needs a descriptor open for reading or writing, whichever. Only who could write to the file can have done so:
   /// a process that can read it can take a shared lock, which is none here.
   package borrowing func isLockedExclusively() throws(Errno) -> Bool {
-    try retrying { lv_is_locked_alone(rawValue) } != 0
+    try retrying { lv_is_locked(rawValue, 0) } != 0
+  }
+
+  /// Whether other processes share a lock of the file; nothing is locked.
+  package borrowing func isLockedShared() throws(Errno) -> Bool {
+    guard try !isLockedExclusively() else { return false }
+    return try retrying { lv_is_locked(rawValue, 1) } != 0
   }
 
   /// Shares this open file or directory with others who do, or takes it alone; false while others forbid that.

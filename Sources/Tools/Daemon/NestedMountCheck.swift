@@ -155,6 +155,9 @@ struct NestedMountCheck: Sendable {
 
   /// What is written to a layer would show in the volume above it, of which it is said that it does not change.
   private func shown() -> String? {
+    if VolumeUse.isLayer(upper.descriptor, believing: NestedMountCheck.counts) {
+      return "it is a layer of a volume that is mounted; unmount that one first"
+    }
     guard let position,
       let holder = LayerUse.holder(
         of: upper.descriptor, on: position.device, believing: NestedMountCheck.counts)

@@ -9,6 +9,8 @@ package struct LockHolder: Equatable, Sendable {
   package var process: Int32?
   /// Another machine than this one.
   package var host: String?
+  /// It is a volume that has this one as a layer; which process that is nothing says.
+  package var isVolumeAbove = false
 }
 
 /// Who had the lock, and may not know yet that it is gone.
@@ -145,6 +147,10 @@ struct HolderNote: Equatable, Sendable {
 extension LockHolder {
   /// Whom the text of a lock file names.
   init(readFrom file: borrowing Descriptor) {
+    if (try? file.isLockedShared()) == true {
+      isVolumeAbove = true
+      return
+    }
     let note = (try? file.read(upTo: HolderNote.longest)).flatMap { HolderNote($0) }
     self = note?.holder() ?? LockHolder()
   }

@@ -28,8 +28,25 @@ package enum VolumeUse: Equatable, Sendable {
     }
   }
 
+  /// Whether a volume that is mounted has the one at `root` as a layer.
+  package static func isLayer(
+    _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
+  ) -> Bool {
+    do throws(Errno) {
+      let directory = try root.openDirectoryPath(try FileName(OwnDirectory.name))
+      guard users(try directory.status().user) else { return false }
+      let place = try directory.openPath(try FileName("lock"))
+      guard try place.status().kind == .regular else { return false }
+      return try place.reopen([.readOnly, .nonBlocking]).isLockedShared()
+    } catch {
+      // What cannot be looked at is refused when its lock is taken.
+      return false
+    }
+  }
+
   /// How a holder is called.
   package static func name(of holder: LockHolder?) -> String {
+    if holder?.isVolumeAbove == true { return "another volume that has it as a layer" }
     let process = holder?.process.map { "process \($0)" } ?? "another process"
     return holder?.host.map { "\(process) on \($0)" } ?? process
   }

@@ -96,7 +96,7 @@ long lv_sync(int fd, int data_only);
 long lv_list(int directory, void *into, size_t count);
 long lv_lock_whole(int fd, int exclusive);
 // 1 if another open file has such an exclusive lock; nothing is locked.
-long lv_is_locked_alone(int fd);
+long lv_is_locked(int fd, int shared);
 // A lease for writing (F_SETLEASE) that nobody is told of when it is broken; -EAGAIN while anybody else has the file open
 // or mapped.
 long lv_lease_alone(int fd);
