@@ -144,6 +144,15 @@ private let differences: [Difference] = [
     { $0.setAttribute("file", "user.a", "x", flags: 3) },
     mount: ["lsetxattr file user.a 1 3 = Invalid argument (EINVAL)"],
     plain: ["lsetxattr file user.a 1 3 = File exists (EEXIST)"]),
+  Difference(
+    "the right writeextattr decides about attributes, also those of a sticky directory",
+    setup: { side in
+      side.mkdir("sticky")
+      side.chmod("sticky", 0o1777)
+    },
+    { $0.setAttribute("sticky", "user.a", "x") },
+    mount: ["lsetxattr sticky user.a 1 0 = 0"],
+    plain: ["lsetxattr sticky user.a 1 0 = Operation not permitted (EPERM)"]),
 ]
 
 /// A line of stat with the links of a directory as they are told over lowers.
