@@ -35,7 +35,8 @@ extension Volume {
         unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
         try requireExpanded(object.facts)
         let file = replaced(node, object, by: wanted)
-        guard object.facts.status.size == 0 else { return file }
+        // Of an encrypted file without content a killed daemon may have left the header.
+        guard try object.descriptor.descriptor.status().size == 0 else { return file }
         try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
           try replacements.changeEmpty(file) { self.isInUse(node) }
           return try replacements.record(of: object.descriptor)
