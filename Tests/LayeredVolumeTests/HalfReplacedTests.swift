@@ -254,6 +254,26 @@ import Testing
     }
   }
 
+  @Test("A file that was half replaced is settled before its form or class changes, or it is verified")
+  func asked() throws {
+    try forEachHalf { tree, call in
+      switch call % 4 {
+      case 0: try tree.setAttribute("f", CompressedFileTests.door, "none")
+      case 1:
+        usleep(30_000)
+        try tree.setAttribute("f", CompressedFileTests.door, "zstd")
+        #expect(try tree.attribute("f", CompressedFileTests.door).starts(with: Array("zstd ".utf8)))
+        return
+      case 2: try tree.setAttribute("f", "system.varve.class", "none")
+      default:
+        let answer = String(decoding: try tree.attribute("f", "system.varve.verify"), as: UTF8.self)
+        #expect(answer.contains("\"none\""))
+      }
+      #expect(try tree.stored("f") == Data(text.utf8), "call \(call)")
+      #expect(try !isHalf(tree) && work(tree).isEmpty)
+    }
+  }
+
   private static func read(
     _ volume: Volume, _ handle: HandleID, at offset: Int, _ count: Int
   ) throws -> ArraySlice<UInt8> {
