@@ -143,15 +143,13 @@ extension Volume {
       return object
     }
     try replacement.copyOver()
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    _ = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        try replacement.settle()
-        noteReplaced(node, by: replacement.trailer)
+        try settle(node, by: replacement.trailer) { (whenSettled) throws(Errno) in
+          try replacement.settle(whenSettled: whenSettled)
+        }
         return try replacements.record(of: object.descriptor)
       }
-      unregisterContent(of: node)
-      // The kernel may have pages of it, from when it was last open; before anybody can open it (`SealedObject.arriving`).
-      link?.dropPages(node.id)
     }
   }
 

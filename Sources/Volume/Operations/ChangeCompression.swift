@@ -102,10 +102,9 @@ extension Volume {
     }
     try replacement.copyOver()
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      defer { forgetFacts(of: node) }
-      try replacement.settle()
-      noteReplaced(node, by: replacement.trailer)
+      try settle(node, by: replacement.trailer) { (whenSettled) throws(Errno) in
+        try replacement.settle(whenSettled: whenSettled)
+      }
     }
-    link?.expireAttributes(node.id)
   }
 }

@@ -275,11 +275,11 @@ struct Replacement: ~Copyable {
   }
 
   /// Steps 4 and 5, with the lock of the node; on an error b10 stays.
-  mutating func settle() throws(Errno) {
+  mutating func settle(whenSettled: () -> Void = {}) throws(Errno) {
     guard case .begun = phase, let half else { throw .invalid }
     // Whatever comes of it, the file is not held any longer.
     defer { self.half = nil }
-    try site.settle(half)
+    try site.settle(half, whenSettled: whenSettled)
     phase = .done
   }
 

@@ -38,11 +38,12 @@ extension ReplacementSite {
     try half.file.descriptor.sync()
   }
 
-  /// Steps 4 and 5.
-  func settle(_ half: HalfReplaced) throws(Errno) {
+  /// Steps 4 and 5; what is between them when it cannot fail any more, and the work file is there still.
+  func settle(_ half: HalfReplaced, whenSettled: () -> Void = {}) throws(Errno) {
     try requireLock()
     try settleRecord(of: half.file, half.trailer)
     try requireLock()
+    whenSettled()
     do throws(Errno) {
       try ReplacementFiles.remove(half.trailer.name, from: try workshop())
     } catch {
