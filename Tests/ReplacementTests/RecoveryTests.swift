@@ -88,6 +88,31 @@ import Testing
     #expect(try upper.content("f") == exampleContent())
   }
 
+  @Test("A lock that is lost once the record is settled takes nothing back: only the work file stays")
+  func lostAtTheEnd() throws {
+    let upper = try Upper()
+    var settled = 0
+    for allowed in 0..<40 {
+      let name = "f\(allowed)"
+      try upper.make(name, exampleContent())
+      try upper.begin(name, .protected)
+      let asked = Atomic(0)
+      let site = ReplacementSite(
+        of: upper.directory, store: upper.store,
+        lacksLock: { asked.add(1, ordering: .relaxed).newValue > allowed })
+      let error = failure { _ = try upper.redo(name, at: site) }
+      let isSettled = try !upper.stored(name).core.isReplacing
+      #expect(error == (isSettled ? nil : .readOnly), "after \(allowed) questions")
+      let isRemoved = upper.workNames.isEmpty
+      #expect(isSettled || !isRemoved)
+      if isSettled, !isRemoved { settled += 1 }
+      #expect(try upper.mountAgain() == (isSettled ? .init(dropped: isRemoved ? 0 : 1) : .init(redone: 1)))
+      #expect(try upper.content(name) == exampleContent() && upper.workNames.isEmpty)
+      if isRemoved { break }
+    }
+    #expect(settled == 1)
+  }
+
   @Test("A file that is being expanded is finished although it is being read") func readers() throws {
     let upper = try Upper()
     try upper.make("f", exampleContent())

@@ -39,11 +39,13 @@ extension ReplacementSite {
   }
 
   /// Steps 4 and 5; what is between them when it cannot fail any more, and the work file is there still.
+  ///
+  /// It stays if the lock is lost by now: the next mount finds that its file needs none.
   func settle(_ half: HalfReplaced, whenSettled: () -> Void = {}) throws(Errno) {
     try requireLock()
     try settleRecord(of: half.file, half.trailer)
-    try requireLock()
     whenSettled()
+    guard !lacksLock() else { return }
     do throws(Errno) {
       try ReplacementFiles.remove(half.trailer.name, from: try workshop())
     } catch {
