@@ -15,7 +15,7 @@
 //      and mtime given back; fsync                                                     file, or changes what is given
 //                                                                                      back, waits for it (`settling`)
 //   4  the form's part of the final record, b10 off; fsync            nothing          `settle`: with the lock again
-//   5  the work file is removed
+//   5  the work file is removed; fsync of work/                       nothing          (`takeAway`)
 //
 // What a crash, or an error, leaves:
 //
@@ -185,18 +185,25 @@ struct Replacement: ~Copyable {
       if body.needsFileAlone { _ = try openForReading(file.object, alone: true) }
       let source = try openForReading(file.object, alone: false)
       let made = try ReplacementFiles.make(in: workshop)
+      let trailer: ReplacementTrailer
       do throws(Errno) {
-        let trailer = try write(body, of: file, from: source, before, to: made.file, watch)
+        trailer = try write(body, of: file, from: source, before, to: made.file, watch)
         try site.requireLock()
-        try ReplacementFiles.publish(made.file, made.name, as: name, in: workshop)
-        return Replacement(
-          site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file,
-          needsFileAlone: body.needsFileAlone)
       } catch {
-        // Whichever name it has by now.
-        site.discard([made.name, name], in: workshop)
+        // It is swept in any case.
+        site.discard([made.name], in: workshop)
         throw error
       }
+      do throws(Errno) {
+        try ReplacementFiles.publish(made.file, made.name, as: name, in: workshop)
+      } catch {
+        // Whichever name it has by now.
+        site.takeAway(workFile: made.file, [name, made.name], from: workshop)
+        throw error
+      }
+      return Replacement(
+        site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file,
+        needsFileAlone: body.needsFileAlone)
     } catch {
       site.leave(name)
       throw error
@@ -213,7 +220,7 @@ struct Replacement: ~Copyable {
   }
 
   deinit {
-    if case .prepared = phase { site.discard([trailer.name], in: workshop) }
+    if case .prepared = phase { site.takeAway(workFile: workFile, [trailer.name], from: workshop) }
     site.leave(trailer.name)
   }
 

@@ -40,18 +40,14 @@ extension ReplacementSite {
 
   /// Steps 4 and 5; what is between them when it cannot fail any more, and the work file is there still.
   ///
-  /// It stays if the lock is lost by now: the next mount finds that its file needs none.
+  /// Who reads the work file has to leave it then. It stays if the lock is lost by now: the next mount finds that its file
+  /// needs none.
   func settle(_ half: HalfReplaced, whenSettled: () -> Void = {}) throws(Errno) {
     try requireLock()
+    let workshop = try workshop()
     try settleRecord(of: half.file, half.trailer)
     whenSettled()
-    guard !lacksLock() else { return }
-    do throws(Errno) {
-      try ReplacementFiles.remove(half.trailer.name, from: try workshop())
-    } catch {
-      // The file is as it should be; the next mount finds that it needs no work file.
-      Log.error("a work file stays until the next mount: \(error)")
-    }
+    takeAway(workFile: half.work, [half.trailer.name], from: workshop)
   }
 
   /// Step 4: the bytes are on the disk, and now the record says what they are.
