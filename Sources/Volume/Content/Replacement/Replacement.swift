@@ -62,13 +62,25 @@ final class ReplacementSite: Sendable {
   let mayWrite: @Sendable () -> Bool
   /// Whether the lock for writing is not confirmed at this moment; also asked while the volume becomes writable.
   let lacksLock: @Sendable () -> Bool
+  /// Whether bytes are written with the ids of the file's owner, so that they take no room that is kept for root.
+  private let writesAsOwner: Bool
 
   init(
-    of directory: VolumeDirectory, store: MetadataStore,
+    of directory: VolumeDirectory, store: MetadataStore, writesAsOwner: Bool = false,
     lacksLock: @escaping @Sendable () -> Bool = { false },
     mayWrite: @escaping @Sendable () -> Bool = { true }
   ) {
     (self.directory, self.store, self.mayWrite, self.lacksLock) = (directory, store, mayWrite, lacksLock)
+    self.writesAsOwner = writesAsOwner
+  }
+
+  /// Runs what takes room for the content of a file, as all that is written through the mount (`Volume.actAsOwner`).
+  func asOwner<R>(user: UInt32, group: UInt32, _ work: () throws(Errno) -> R) throws(Errno) -> R {
+    guard writesAsOwner else { return try work() }
+    // What comes next is for the daemon itself; and so is this, where an id has no meaning for it.
+    defer { try? ThreadIdentity.become(user: 0, group: 0) }
+    try? ThreadIdentity.become(user: user, group: group)
+    return try work()
   }
 
   /// Before each part of what takes long: EROFS when the lock was lost meanwhile, and another mount may be at work.
@@ -187,7 +199,9 @@ struct Replacement: ~Copyable {
       let made = try ReplacementFiles.make(in: workshop)
       let trailer: ReplacementTrailer
       do throws(Errno) {
-        trailer = try write(body, of: file, from: source, before, to: made.file, watch)
+        trailer = try site.asOwner(user: before.user, group: before.group) { () throws(Errno) in
+          try write(body, of: file, from: source, before, to: made.file, watch)
+        }
         try site.requireLock()
       } catch {
         // It is swept in any case.
@@ -267,7 +281,9 @@ struct Replacement: ~Copyable {
         file.present.core.whileReplacing(by: trailer), list: .keep, over: file.present,
         to: opened.descriptor)
       try opened.descriptor.sync()
-      try SparseCopy.reserve(trailer.storedSize, of: workFile.descriptor, in: opened.descriptor)
+      try site.asOwner(user: trailer.user, group: trailer.group) { () throws(Errno) in
+        try SparseCopy.reserve(trailer.storedSize, of: workFile.descriptor, in: opened.descriptor)
+      }
     } catch {
       undo(opened)
       throw error

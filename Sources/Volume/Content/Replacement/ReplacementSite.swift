@@ -30,8 +30,10 @@ final class HalfReplaced: Sendable {
 extension ReplacementSite {
   /// Step 3: the bytes, and what writing them takes away.
   func copyOver(_ half: HalfReplaced) throws(Errno) {
-    try SparseCopy.copy(half.trailer.storedSize, of: half.work.descriptor, to: half.file.descriptor) {
-      () throws(Errno) in try requireLock()
+    try asOwner(user: half.trailer.user, group: half.trailer.group) { () throws(Errno) in
+      try SparseCopy.copy(half.trailer.storedSize, of: half.work.descriptor, to: half.file.descriptor) {
+        () throws(Errno) in try requireLock()
+      }
     }
     try requireLock()
     try giveBack(half.trailer, to: half.file.descriptor)
