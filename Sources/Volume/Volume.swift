@@ -143,9 +143,9 @@ package final class Volume: Sendable {
       try LayerStack(upper: top, over: lowers, numbering, live, heads)
     }
     let settings = live
-    replacements = ReplacementSite(of: directory, store: store, lacksLock: { settings.lacksLock }) {
-      !settings.current.isReadOnly
-    }
+    replacements = ReplacementSite(
+      of: directory, store: store, writesAsOwner: isPrivileged && isLocal, lacksLock: { settings.lacksLock }
+    ) { !settings.current.isReadOnly }
     gate = Gatekeeper(
       live: live, keyring: keyring,
       credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),

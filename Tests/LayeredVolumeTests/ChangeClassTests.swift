@@ -1,5 +1,6 @@
 // Files that change their class, or begin or cease to be encrypted.
 
+import Faults
 import Foundation
 import Glibc
 import LinuxFiles
@@ -135,6 +136,33 @@ import Testing
     try tree.setClass("plain/empty", "none")
     try tree.write("plain/empty", "plain")
     #expect(try tree.stored("plain/empty") == Data("plain".utf8))
+  }
+
+  @Test("A file that a killed daemon left with a header and no bytes is decrypted") func headerAlone() throws
+  {
+    let tree = try Tree.vault()
+    try tree.create("a/file")
+    let path = "\(tree.path)/a/file"
+    var header: Data?
+    try observing(
+      { _, _ in
+        if header == nil, let stored = try? Data(contentsOf: URL(fileURLWithPath: path)), stored.count == 8192
+        {
+          header = stored
+        }
+      }, during: { try tree.write("a/file", "text") })
+    tree.unmount()
+    let file = Glibc.open(path, O_WRONLY | O_TRUNC)
+    try #require(header).withUnsafeBytes { _ = pwrite(file, $0.baseAddress, $0.count, 0) }
+    close(file)
+    try tree.unlock()
+    #expect(try tree.stored("a/file").count == 8192 && tree.attributes("a/file").size == 0)
+    pause()
+    try tree.setClass("a/file", "none")
+    #expect(try tree.stored("a/file").isEmpty && tree.attributes("a/file").size == 0)
+    #expect(throws: Errno.noData) { _ = try tree.classOf("a/file") }
+    try tree.write("a/file", "plain")
+    #expect(try tree.stored("a/file") == Data("plain".utf8))
   }
 
   @Test("An empty file that was open is encrypted for the class that it has at last", arguments: ["a", "b"])

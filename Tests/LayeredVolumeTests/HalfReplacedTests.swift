@@ -254,6 +254,72 @@ import Testing
     }
   }
 
+  @Test("A file that was half replaced is settled before its form or class changes, or it is verified")
+  func asked() throws {
+    try forEachHalf { tree, call in
+      switch call % 4 {
+      case 0: try tree.setAttribute("f", CompressedFileTests.door, "none")
+      case 1:
+        usleep(30_000)
+        try tree.setAttribute("f", CompressedFileTests.door, "zstd")
+        #expect(try tree.attribute("f", CompressedFileTests.door).starts(with: Array("zstd ".utf8)))
+        return
+      case 2: try tree.setAttribute("f", "system.varve.class", "none")
+      default:
+        let answer = String(decoding: try tree.attribute("f", "system.varve.verify"), as: UTF8.self)
+        #expect(answer.contains("\"none\""))
+      }
+      #expect(try tree.stored("f") == Data(text.utf8), "call \(call)")
+      #expect(try !isHalf(tree) && work(tree).isEmpty)
+    }
+  }
+
+  @Test("Who has a file open whose half replaced content is settled hears that its blocks are others")
+  func expired() throws {
+    var halves = 0
+    for call in 0..<200 {
+      let tree = try compressed()
+      let isOver = try tree.open("f") { volume, _ in
+        guard fail(tree, from: call) else { return true }
+        guard try isHalf(tree) else { return false }
+        halves += 1
+        let expired = Mutex<Set<NodeID>>([])
+        volume.attach(.expiring { node in expired.withLock { _ = $0.insert(node) } })
+        let form = try tree.attribute("f", CompressedFileTests.door)
+        let node = try tree.at("f") { _, node in node }
+        #expect(form == Array("none".utf8) && expired.withLock { $0 } == [node], "call \(call)")
+        return false
+      }
+      if isOver { break }
+    }
+    #expect(halves > 2)
+  }
+
+  @Test(
+    "An encrypted file that was half decrypted when it failed has no encrypted content once it is settled")
+  func decrypted() throws {
+    var halves = 0
+    for call in 0..<200 {
+      let tree = try Tree.vault()
+      try tree.make("a/file", text)
+      let isOver = try tree.at("a/file") { volume, id in
+        let node = try volume.node(id)
+        #expect(try tree.read("a/file").hasPrefix("line 0 of"))
+        usleep(30_000)
+        let fault = Fault(.changes, .inputOutput, after: call, count: .max >> 1)
+        guard fault.during({ try tree.setClass("a/file", "none") }).hits > 0 else { return true }
+        guard try volume.facts(of: node).record.isReplacing else { return false }
+        halves += 1
+        #expect((try? tree.classOf("a/file")) == nil)
+        #expect(node.existingAttachment?.encrypted == nil, "call \(call)")
+        #expect(try tree.stored("a/file") == Data(text.utf8))
+        return false
+      }
+      if isOver { break }
+    }
+    #expect(halves > 2)
+  }
+
   private static func read(
     _ volume: Volume, _ handle: HandleID, at offset: Int, _ count: Int
   ) throws -> ArraySlice<UInt8> {

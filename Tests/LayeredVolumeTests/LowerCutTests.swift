@@ -129,6 +129,25 @@ import Testing
     }
   }
 
+  @Test("An open with O_TRUNC that is refused because of O_DIRECT cuts nothing") func unbuffered() throws {
+    var refused = 0
+    for call in 0..<100 {
+      let tree = try tree()
+      // As a file system below says that cannot do it; one call says so.
+      let (result, hits) = Fault(.open, .invalid, after: call).during {
+        try tree.open("f", [.write, .truncate, .unbuffered]) { _ in }
+      }
+      guard hits > 0 else { break }
+      guard (try? result.get()) == nil else { continue }
+      refused += 1
+      #expect(try tree.attributes("f").size == 2_000_000, "call \(call)")
+    }
+    #expect(refused > 0)
+    let tree = try tree()
+    try tree.open("f", [.write, .truncate, .unbuffered]) { _ in }
+    #expect(try tree.attributes("f").size == 0)
+  }
+
   @Test("What is not allowed any more when the copy is there cuts nothing") func revoked() throws {
     let tree = try tree()
     let caller = tree.caller

@@ -12,6 +12,15 @@ extension KernelLink {
       dropPages: dropPages, expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil },
       closeBacking: { _ in })
   }
+
+  /// The same, that does this when it is to forget the attributes of a file.
+  static func expiring(_ expireAttributes: @escaping @Sendable (NodeID) -> Void) -> KernelLink {
+    KernelLink(
+      canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
+      dropPages: { _ in }, expireAttributes: expireAttributes, takesPaths: { false },
+      openBacking: { _ in nil },
+      closeBacking: { _ in })
+  }
 }
 
 @Suite("Dropping pages", .timeLimit(.minutes(1))) struct PageDropTests {

@@ -204,6 +204,43 @@ import Testing
     #expect(tree.workshop() == [])
   }
 
+  @Test("A work file is not emptied while somebody reads it") func readingTheCopy() throws {
+    let (tree, node) = try tree(.expanded)
+    let volume = try tree.volume()
+    let copy = "\(tree.path)/copy"
+    try text.write(toFile: copy, atomically: false, encoding: .utf8)
+    try tree.open("f") { volume, _ in
+      let file = try #require(try volume.readers(of: volume.node(node)).first)
+      file.leaveFrames(for: SharedDescriptor(try Descriptor.open(path: copy, .readOnly)))
+      let held = HeldCall(.read)
+      let isEmptied = Atomic(false)
+      let read = Mutex<[UInt8]>([])
+      let reader = Thread {
+        held.during {
+          var bytes = [UInt8](repeating: 0, count: 100)
+          var span = bytes.mutableSpan
+          let count = (try? file.read(at: 0, into: &span)) ?? 0
+          read.withLock { $0 = Array(bytes[..<count]) }
+        }
+      }
+      reader.start()
+      while !held.isHeld { usleep(200) }
+      let emptier = Thread {
+        file.becomePlain()
+        _ = truncate(copy, 0)
+        isEmptied.store(true, ordering: .releasing)
+      }
+      emptier.start()
+      usleep(50_000)
+      let isEarly = isEmptied.load(ordering: .acquiring)
+      #expect(!isEarly)
+      held.letGo()
+      for thread in [reader, emptier] { while !thread.isFinished { usleep(200) } }
+      #expect(read.withLock { $0 } == Array(text.utf8.prefix(100)))
+    }
+    volume.forget(node, references: 1)
+  }
+
   @Test(
     "Who came to write when the file was found unused, and is gone when its bytes are copied, is seen",
     .enabled(if: Tree.isRoot, "encrypts"), arguments: [Change.compressed, .encrypted, .decrypted])

@@ -64,6 +64,41 @@ extension MountTests {
         test "$(stat -f -c %f disk)" -lt 2000
         '\(varve)' umount mount; umount disk
         """
+      try run(script, options)
+    }
+
+    @Test(
+      "A user expands files no further than a disk goes for users",
+      .enabled(if: Machine.knows(fileSystem: "ext4") && Programs.has("mkfs.ext4"), "needs ext4 and its mkfs"))
+    func replaced() throws {
+      let varve = Program.built("varve")
+      let script = """
+        mkdir disk mount; truncate -s 64M image
+        mkfs.ext4 -q -m 50 -O ^has_journal image && mount -o loop image disk && rm -rf disk/lost+found
+        mkdir disk/upper && chmod 777 disk/upper
+        user() { setpriv --reuid 1002 --regid 1002 --clear-groups "$@"; }
+        form() { user setfattr -n system.varve.compression -v $1 mount/f; }
+        try() { for i in $(seq 100); do said=$("$@" 2>&1) && return; case $said in *busy*) sleep 0.05;; *) return 1;; esac; done; return 1; }
+        left() { sync -f disk; stat -f -c %a disk; }
+        '\(varve)' mount disk/upper mount
+        # 10 MB that take little.
+        user sh -c 'yes "a line that is like all others" | head -c 10000000 > mount/f'; sleep 0.1
+        echo compressed; try form zstd
+        user dd if=/dev/zero of=mount/g bs=64k 2> /dev/null && exit 1; sync -f disk
+        used=$(stat -f -c %f disk)
+        echo no room; form none 2> said && exit 1; grep -q 'No space left' said
+        test "$(getfattr --only-values -n system.varve.compression mount/f | cut -c1-4)" = zstd
+        sync -f disk; test "$(stat -f -c %f disk)" -gt $((used - 100))
+        # Room for the work file, and none for the file itself.
+        echo half of it; user truncate -s -12M mount/g; free=$(left)
+        form none 2> said && exit 1; grep -q 'No space left' said; test "$(left)" -gt $((free - 100))
+        echo room; user truncate -s -12M mount/g; left; form none
+        '\(varve)' umount mount; umount disk
+        """
+      try run(script, "")
+    }
+
+    private func run(_ script: String, _ options: String) throws {
       let base = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(base) }
       _ = chmod(base, 0o755)

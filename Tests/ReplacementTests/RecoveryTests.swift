@@ -1,5 +1,6 @@
 // What a crash leaves, settled: by the next mount, or when the file is opened.
 
+import Faults
 import FlagRules
 import Foundation
 import LinuxFiles
@@ -88,6 +89,82 @@ import Testing
     #expect(try upper.content("f") == exampleContent())
   }
 
+  @Test("A lock that is lost once the record is settled takes nothing back: only the work file stays")
+  func lostAtTheEnd() throws {
+    let upper = try Upper()
+    var settled = 0
+    for allowed in 0..<40 {
+      let name = "f\(allowed)"
+      try upper.make(name, exampleContent())
+      try upper.begin(name, .protected)
+      let asked = Atomic(0)
+      let site = ReplacementSite(
+        of: upper.directory, store: upper.store,
+        lacksLock: { asked.add(1, ordering: .relaxed).newValue > allowed })
+      let error = failure { _ = try upper.redo(name, at: site) }
+      let isSettled = try !upper.stored(name).core.isReplacing
+      #expect(error == (isSettled ? nil : .readOnly), "after \(allowed) questions")
+      let isRemoved = upper.workNames.isEmpty
+      #expect(isSettled || !isRemoved)
+      if isSettled, !isRemoved { settled += 1 }
+      #expect(try upper.mountAgain() == (isSettled ? .init(dropped: isRemoved ? 0 : 1) : .init(redone: 1)))
+      #expect(try upper.content(name) == exampleContent() && upper.workNames.isEmpty)
+      if isRemoved { break }
+    }
+    #expect(settled == 1)
+  }
+
+  @Test(
+    "A file whose content was replaced has no work file that a repair would believe, whatever call fails",
+    arguments: [CallKinds.name, .write, .sync], [false, true])
+  func unbelieved(_ kinds: CallKinds, isInUse: Bool) throws {
+    let upper = try Upper()
+    let inspection = try VolumeInspection(of: upper.root, for: .looking)
+    // Begins the session.
+    try upper.make("first", exampleContent())
+    try upper.replace("first", .protected)
+    var (looked, left) = (0, 0)
+    for call in 0..<100 {
+      let name = "f\(call)"
+      try upper.make(name, exampleContent())
+      let (file, body) = try upper.replaced(name, .protected)
+      let (_, hits) = Fault(kinds, .inputOutput, after: call).during {
+        var replacement = try Replacement.prepare(file, as: body, at: upper.site)
+        try replacement.begin { isInUse }
+        try replacement.copyOver()
+        try replacement.settle()
+      }
+      if try !upper.stored(name).core.isReplacing {
+        looked += 1
+        #expect(try inspection.newContent(of: upper.object(name)) == nil, "call \(call)")
+        left += upper.workNames.count
+      }
+      let recovery = try upper.mountAgain()
+      #expect(recovery.kept == 0 && upper.workNames.isEmpty, "call \(call)")
+      guard hits > 0 else { break }
+    }
+    #expect(looked > 1)
+    // What could not be removed is empty.
+    #expect(left > 0 || kinds != .name)
+  }
+
+  @Test("A mount that cannot remove a work file that is not needed empties it") func dropped() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    let work = upper.open(".varve/work/\(try #require(upper.workNames.first))")
+    let copy = try Data(contentsOf: URL(fileURLWithPath: work))
+    try upper.mountAgain()
+    try copy.write(to: URL(fileURLWithPath: work))
+    let (mount, _) = Fault(.name, .inputOutput, count: .max >> 1).during {
+      try upper.site.recover(beneath: upper.root)
+    }
+    #expect(try mount.get() == ReplacementRecovery(dropped: 1))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: work)).isEmpty)
+    #expect(try upper.mountAgain() == ReplacementRecovery(dropped: 1))
+    #expect(try upper.content("f") == exampleContent() && upper.workNames.isEmpty)
+  }
+
   @Test("A file that is being expanded is finished although it is being read") func readers() throws {
     let upper = try Upper()
     try upper.make("f", exampleContent())
@@ -158,7 +235,9 @@ import Testing
     let whole = try Data(contentsOf: URL(fileURLWithPath: work))
     for damage in [Data(), whole.dropLast(), whole.dropLast(20) + Data(count: 20), whole + Data(count: 1)] {
       try damage.write(to: URL(fileURLWithPath: work))
-      #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+      // Only in an empty one there is nothing to keep.
+      let wanted: ReplacementRecovery = damage.isEmpty ? .init(dropped: 1) : .init(kept: 1)
+      #expect(try upper.mountAgain() == wanted)
       #expect(failure { _ = try upper.redo("f") } == .inputOutput)
       #expect(try upper.stored("f").core.isReplacing)
     }

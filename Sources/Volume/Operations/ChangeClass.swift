@@ -21,33 +21,43 @@ extension Volume {
     of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
     var unused: UnusedFile?
-    let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
-      let held = try holdForClass(node, to: wanted, for: caller)
-      let item = held.facts.item
-      if item.lacksMark || wanted != item.content.protection { try requireUp(node) }
-      let object = try marked(held, node)
-      guard wanted != object.facts.item.content.protection else { return nil }
-      if node.isDirectory {
-        try store(class: wanted, of: node, object, for: caller)
-      } else if wanted != nil, object.facts.item.content.protection != nil {
-        try rewrap(node, object, to: wanted, for: caller)
-      } else {
-        unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
-        try requireExpanded(object.facts)
-        let file = replaced(node, object, by: wanted)
-        guard object.facts.status.size == 0 else { return file }
-        try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-          try replacements.changeEmpty(file) { self.isInUse(node) }
-          return try replacements.record(of: object.descriptor)
-        }
-        unregisterContent(of: node)
+    let pending = try settling(node, for: caller) { () throws(Errno) in
+      try changing(node, for: caller) { () throws(Errno) in
+        try beginChange(of: node, to: wanted, unused: &unused, for: caller)
       }
-      return nil
     }
     guard let pending, let unused else { return }
     try copyUps.alone(node.id, for: caller) { () throws(Errno) in
       try replace(pending, of: node, to: wanted, since: unused, for: caller)
     }
+  }
+
+  /// Changes the class, under the node's exclusive lock; or answers what is to be replaced for that.
+  private func beginChange(
+    of node: Node, to wanted: ProtectionClass?, unused: inout UnusedFile?, for caller: Caller
+  ) throws(Errno) -> ReplacedFile? {
+    let held = try holdForClass(node, to: wanted, for: caller)
+    let item = held.facts.item
+    if item.lacksMark || wanted != item.content.protection { try requireUp(node) }
+    let object = try marked(held, node)
+    guard wanted != object.facts.item.content.protection else { return nil }
+    if node.isDirectory {
+      try store(class: wanted, of: node, object, for: caller)
+    } else if wanted != nil, object.facts.item.content.protection != nil {
+      try rewrap(node, object, to: wanted, for: caller)
+    } else {
+      unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
+      try requireExpanded(object.facts)
+      let file = replaced(node, object, by: wanted)
+      // Of an encrypted file without content a killed daemon may have left the header.
+      guard try object.descriptor.descriptor.status().size == 0 else { return file }
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+        try replacements.changeEmpty(file) { self.isInUse(node) }
+        return try replacements.record(of: object.descriptor)
+      }
+      unregisterContent(of: node)
+    }
+    return nil
   }
 
   /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
@@ -133,15 +143,13 @@ extension Volume {
       return object
     }
     try replacement.copyOver()
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    _ = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        try replacement.settle()
-        noteReplaced(node, by: replacement.trailer)
+        try settle(node, by: replacement.trailer) { (whenSettled) throws(Errno) in
+          try replacement.settle(whenSettled: whenSettled)
+        }
         return try replacements.record(of: object.descriptor)
       }
-      unregisterContent(of: node)
-      // The kernel may have pages of it, from when it was last open; before anybody can open it (`SealedObject.arriving`).
-      link?.dropPages(node.id)
     }
   }
 

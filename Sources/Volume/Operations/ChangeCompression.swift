@@ -47,24 +47,33 @@ extension Volume {
     of node: Node, to wanted: CompressionChange, for caller: Caller
   ) throws(Errno) {
     var unused: UnusedFile?
-    let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
-      let object = try hold(node, toCompress: wanted != .none, for: caller)
-      let isCompressed = object.facts.item.content == .compressed
-      guard isCompressed != (wanted != .none) else { return nil }
-      try requireUp(node)
-      try requireExpanded(object.facts)
-      // An encrypted file is as little compressed as a plain one.
-      guard wanted != .none else { return nil }
-      unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
-      var final = object.facts.record
-      final.noteCompressed(size: object.facts.status.size)
-      return ReplacedFile(
-        object: object.descriptor, path: lastKnownPath(of: node), present: object.facts.stored, final: final)
+    let pending = try settling(node, for: caller) { () throws(Errno) in
+      try changing(node, for: caller) { () throws(Errno) in
+        try beginChange(of: node, to: wanted, unused: &unused, for: caller)
+      }
     }
     guard let pending, let unused, case .zstd(let level) = wanted else { return }
     try copyUps.alone(node.id, for: caller) { () throws(Errno) in
       try compress(pending, of: node, level, since: unused, for: caller)
     }
+  }
+
+  /// Under the node's exclusive lock: what is to be compressed, if anything.
+  private func beginChange(
+    of node: Node, to wanted: CompressionChange, unused: inout UnusedFile?, for caller: Caller
+  ) throws(Errno) -> ReplacedFile? {
+    let object = try hold(node, toCompress: wanted != .none, for: caller)
+    let isCompressed = object.facts.item.content == .compressed
+    guard isCompressed != (wanted != .none) else { return nil }
+    try requireUp(node)
+    try requireExpanded(object.facts)
+    // An encrypted file is as little compressed as a plain one.
+    guard wanted != .none else { return nil }
+    unused = try Errno.delayedByUse { () throws(Errno) in try requireUnused(node) }
+    var final = object.facts.record
+    final.noteCompressed(size: object.facts.status.size)
+    return ReplacedFile(
+      object: object.descriptor, path: lastKnownPath(of: node), present: object.facts.stored, final: final)
   }
 
   /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
@@ -93,10 +102,9 @@ extension Volume {
     }
     try replacement.copyOver()
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      defer { forgetFacts(of: node) }
-      try replacement.settle()
-      noteReplaced(node, by: replacement.trailer)
+      try settle(node, by: replacement.trailer) { (whenSettled) throws(Errno) in
+        try replacement.settle(whenSettled: whenSettled)
+      }
     }
-    link?.expireAttributes(node.id)
   }
 }

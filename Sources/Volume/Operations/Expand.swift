@@ -52,13 +52,10 @@ extension Volume {
     // If it fails, they have all they need in the work file.
     try replacement.copyOver()
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      defer { forgetFacts(of: node) }
-      try replacement.settle()
-      noteReplaced(node, by: replacement.trailer)
-      for reader in followers { reader.becomePlain() }
+      try settle(node, by: replacement.trailer, followers) { (whenSettled) throws(Errno) in
+        try replacement.settle(whenSettled: whenSettled)
+      }
     }
-    // Its blocks are others, and its flag is gone.
-    link?.expireAttributes(node.id)
   }
 
   /// A compressed file as it is to be replaced; nil if it is not compressed, or not any more.

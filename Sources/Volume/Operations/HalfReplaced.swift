@@ -50,14 +50,34 @@ extension Volume {
     guard let half else { return try !isHalfReplaced(node) }
     try replacements.copyOver(half)
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      defer { forgetFacts(of: node) }
-      try replacements.settle(half)
-      noteReplaced(node, by: half.trailer)
-      for reader in readers { reader.becomePlain() }
-      // As after a change of form that nothing interrupted; who reads frames has pages that stay right.
-      if !isInUse(node) { link?.dropPages(node.id) }
+      try settle(node, by: half.trailer, readers) { (whenSettled) throws(Errno) in
+        try replacements.settle(half, whenSettled: whenSettled)
+      }
     }
     return true
+  }
+
+  /// The last steps of a replacement, and what they mean for who knows the file; under its lock, exclusive.
+  ///
+  /// The same where one that was interrupted is finished, but for the audit log: who finishes it has not asked for it.
+  /// `readers`: who reads the work file.
+  func settle(
+    _ node: Node, by trailer: ReplacementTrailer, _ readers: [CompressedFile] = [],
+    _ settle: (_ whenSettled: () -> Void) throws(Errno) -> Void
+  ) throws(Errno) {
+    defer { forgetFacts(of: node) }
+    try settle {
+      noteReplaced(node, by: trailer)
+      for reader in readers { reader.becomePlain() }
+    }
+    unregisterContent(of: node)
+    if isInUse(node) {
+      // Who reads frames has pages that stay right; but its blocks are others, and its flag is gone.
+      link?.expireAttributes(node.id)
+    } else {
+      // The kernel may have pages of it, from when it was last open; before anybody can open it (`SealedObject.arriving`).
+      link?.dropPages(node.id)
+    }
   }
 
   private func isHalfReplaced(_ node: Node) throws(Errno) -> Bool {

@@ -16,7 +16,8 @@ extension Volume {
     let request = OpenRequest(mode)
     defer { letGoOfIdle() }
     var cut: CutOnTheWay?
-    if mode.contains(.truncate), node.layer != 0 {
+    // Whether the upper takes O_DIRECT is seen on the copy, and a file whose opening is refused is not cut.
+    if mode.contains(.truncate), !mode.contains(.unbuffered), node.layer != 0 {
       cut = CutOnTheWay(to: 0) { facts throws(Errno) in
         try self.gate.require(caller, .open(request), on: facts.item)
       }

@@ -29,13 +29,15 @@ extension Volume {
   /// What is wrong with the content of a file, as JSON; for those who may read it.
   func verify(_ node: Node, from start: UInt64, for caller: Caller) throws(Errno) -> [UInt8] {
     guard node.kind == .regular else { throw .noData }
-    let found = try locks.holding(.shared(node.stripe)) {
+    let found = try settling(node, for: caller) {
       () throws(Errno) -> (content: SealedObject, way: SharedDescriptor, lacksMark: Bool)? in
-      let object = try holdAnew(node)
-      try gate.require(caller, .open(OpenRequest(reads: true)), on: object.facts.item)
-      guard let content = sealedObject(of: node, object.facts) else { return nil }
-      join(content, of: node, by: object.descriptor, object.facts)
-      return (content, object.descriptor, object.facts.item.lacksMark)
+      try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+        let object = try holdAnew(node)
+        try gate.require(caller, .open(OpenRequest(reads: true)), on: object.facts.item)
+        guard let content = sealedObject(of: node, object.facts) else { return nil }
+        join(content, of: node, by: object.descriptor, object.facts)
+        return (content, object.descriptor, object.facts.item.lacksMark)
+      }
     }
     guard let (content, way, lacksMark) = found else { return Array(plainAnswer(of: node).utf8) }
     defer { leave(content, of: node) }

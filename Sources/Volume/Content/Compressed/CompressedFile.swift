@@ -37,6 +37,8 @@ final class CompressedFile: Sendable {
   private let state: Mutex<State>
   /// Requests that may be reading frames.
   private let atFrames = Atomic(0)
+  /// Requests that may be reading the work file.
+  private let atCopy = Atomic(0)
 
   /// Reads the table of a file that is open for reading.
   ///
@@ -76,15 +78,24 @@ final class CompressedFile: Sendable {
       atFrames.subtract(1, ordering: .releasing)
       switch form {
       case .plain: return try way.descriptor.readFully(into: &bytes, at: offset)
-      case .copied(let work):
-        // Behind the content of a work file is its trailer.
-        guard offset < Int64(clamping: logicalSize) else { return 0 }
-        let count = Int(min(UInt64(bytes.count), logicalSize - UInt64(offset)))
-        var part = bytes._mutatingExtracting(0..<count)
-        return try work.descriptor.readFully(into: &part, at: offset)
+      case .copied:
+        if let count = try readCopy(at: offset, into: &bytes) { return count }
       case .frames, .changing: Clock.pause(milliseconds: 1)
       }
     }
+  }
+
+  /// Reads the work file; nil if that is not where the content is any more.
+  private func readCopy(at offset: Int64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int? {
+    // As at the frames: the work file is emptied when those who are counted have left.
+    atCopy.add(1, ordering: .sequentiallyConsistent)
+    defer { atCopy.subtract(1, ordering: .releasing) }
+    guard case .copied(let work) = state.withLock({ $0.form }) else { return nil }
+    // Behind the content of a work file is its trailer.
+    guard offset < Int64(clamping: logicalSize) else { return 0 }
+    let count = Int(min(UInt64(bytes.count), logicalSize - UInt64(offset)))
+    var part = bytes._mutatingExtracting(0..<count)
+    return try work.descriptor.readFully(into: &part, at: offset)
   }
 
   func size() throws(Errno) -> UInt64 {
@@ -110,8 +121,11 @@ final class CompressedFile: Sendable {
     while atFrames.load(ordering: .acquiring) > 0 { Clock.pause(milliseconds: 1) }
   }
 
-  /// The file has its bytes as they are now.
-  func becomePlain() { state.withLock { $0.form = .plain } }
+  /// The file has its bytes as they are now; nobody reads the work file any more when this returns.
+  func becomePlain() {
+    state.withLock { $0.form = .plain }
+    while atCopy.load(ordering: .acquiring) > 0 { Clock.pause(milliseconds: 1) }
+  }
 
   /// Nothing came of it.
   func returnToFrames() { state.withLock { $0.form = frames == nil ? .plain : .frames } }

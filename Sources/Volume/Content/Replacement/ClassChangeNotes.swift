@@ -6,7 +6,7 @@
 //      c-INODE-GENERATION; fsync of work/
 //   2  the header is written (`SealedFile.changeClass`), and       the file of either class, perhaps without what the note
 //      what that takes away is given back; fsync                   says, and the note
-//   3  the note is cut to nothing; fsync; removed                  nothing, or an empty note, which says nothing
+//   3  the note is removed; fsync of work/ (`takeAway`)            nothing, or the note
 //
 // A change that fails on the way takes the same steps: what it took away is given back and synced before the note goes.
 //
@@ -69,34 +69,15 @@ extension ReplacementSite {
   }
 
   /// Takes a note away so that no crash brings it back.
-  ///
-  /// Without the lock it may be another mount's by now.
   private func forget(
     _ note: SharedDescriptor?, _ names: [[UInt8]], in workshop: SharedDescriptor
   ) throws(Errno) {
-    guard !lacksLock() else { return }
-    if (try? empty(note)) != nil { return discard(names, in: workshop) }
-    do throws(Errno) {
-      for name in names {
-        do throws(Errno) {
-          try ReplacementFiles.remove(name, from: workshop)
-        } catch .noSuchFile, .isDirectory {
-          // The other name, then; and a directory says nothing.
-        }
-      }
-      try workshop.descriptor.sync()
-    } catch {
+    do throws(Errno) { try takeAway(note, names, from: workshop) } catch {
       Log.error(
         "the note \(String(decoding: names[0], as: UTF8.self)) of a change of class can neither be emptied nor removed: "
           + "the next mount may give its file back a time and privileges that it has lost since: \(error)")
       throw error
     }
-  }
-
-  private func empty(_ note: SharedDescriptor?) throws(Errno) {
-    guard let note else { throw .noSuchFile }
-    try note.descriptor.truncate(to: 0)
-    try note.descriptor.sync()
   }
 
   /// Gives back what changes of class took away that a crash interrupted; of how many files.

@@ -15,7 +15,7 @@
 //      and mtime given back; fsync                                                     file, or changes what is given
 //                                                                                      back, waits for it (`settling`)
 //   4  the form's part of the final record, b10 off; fsync            nothing          `settle`: with the lock again
-//   5  the work file is removed
+//   5  the work file is removed; fsync of work/                       nothing          (`takeAway`)
 //
 // What a crash, or an error, leaves:
 //
@@ -62,13 +62,25 @@ final class ReplacementSite: Sendable {
   let mayWrite: @Sendable () -> Bool
   /// Whether the lock for writing is not confirmed at this moment; also asked while the volume becomes writable.
   let lacksLock: @Sendable () -> Bool
+  /// Whether bytes are written with the ids of the file's owner, so that they take no room that is kept for root.
+  private let writesAsOwner: Bool
 
   init(
-    of directory: VolumeDirectory, store: MetadataStore,
+    of directory: VolumeDirectory, store: MetadataStore, writesAsOwner: Bool = false,
     lacksLock: @escaping @Sendable () -> Bool = { false },
     mayWrite: @escaping @Sendable () -> Bool = { true }
   ) {
     (self.directory, self.store, self.mayWrite, self.lacksLock) = (directory, store, mayWrite, lacksLock)
+    self.writesAsOwner = writesAsOwner
+  }
+
+  /// Runs what takes room for the content of a file, as all that is written through the mount (`Volume.actAsOwner`).
+  func asOwner<R>(user: UInt32, group: UInt32, _ work: () throws(Errno) -> R) throws(Errno) -> R {
+    guard writesAsOwner else { return try work() }
+    // What comes next is for the daemon itself; and so is this, where an id has no meaning for it.
+    defer { try? ThreadIdentity.become(user: 0, group: 0) }
+    try? ThreadIdentity.become(user: user, group: group)
+    return try work()
   }
 
   /// Before each part of what takes long: EROFS when the lock was lost meanwhile, and another mount may be at work.
@@ -185,18 +197,27 @@ struct Replacement: ~Copyable {
       if body.needsFileAlone { _ = try openForReading(file.object, alone: true) }
       let source = try openForReading(file.object, alone: false)
       let made = try ReplacementFiles.make(in: workshop)
+      let trailer: ReplacementTrailer
       do throws(Errno) {
-        let trailer = try write(body, of: file, from: source, before, to: made.file, watch)
+        trailer = try site.asOwner(user: before.user, group: before.group) { () throws(Errno) in
+          try write(body, of: file, from: source, before, to: made.file, watch)
+        }
         try site.requireLock()
-        try ReplacementFiles.publish(made.file, made.name, as: name, in: workshop)
-        return Replacement(
-          site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file,
-          needsFileAlone: body.needsFileAlone)
       } catch {
-        // Whichever name it has by now.
-        site.discard([made.name, name], in: workshop)
+        // It is swept in any case.
+        site.discard([made.name], in: workshop)
         throw error
       }
+      do throws(Errno) {
+        try ReplacementFiles.publish(made.file, made.name, as: name, in: workshop)
+      } catch {
+        // Whichever name it has by now.
+        site.takeAway(workFile: made.file, [name, made.name], from: workshop)
+        throw error
+      }
+      return Replacement(
+        site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file,
+        needsFileAlone: body.needsFileAlone)
     } catch {
       site.leave(name)
       throw error
@@ -213,7 +234,7 @@ struct Replacement: ~Copyable {
   }
 
   deinit {
-    if case .prepared = phase { site.discard([trailer.name], in: workshop) }
+    if case .prepared = phase { site.takeAway(workFile: workFile, [trailer.name], from: workshop) }
     site.leave(trailer.name)
   }
 
@@ -260,7 +281,9 @@ struct Replacement: ~Copyable {
         file.present.core.whileReplacing(by: trailer), list: .keep, over: file.present,
         to: opened.descriptor)
       try opened.descriptor.sync()
-      try SparseCopy.reserve(trailer.storedSize, of: workFile.descriptor, in: opened.descriptor)
+      try site.asOwner(user: trailer.user, group: trailer.group) { () throws(Errno) in
+        try SparseCopy.reserve(trailer.storedSize, of: workFile.descriptor, in: opened.descriptor)
+      }
     } catch {
       undo(opened)
       throw error
@@ -275,11 +298,11 @@ struct Replacement: ~Copyable {
   }
 
   /// Steps 4 and 5, with the lock of the node; on an error b10 stays.
-  mutating func settle() throws(Errno) {
+  mutating func settle(whenSettled: () -> Void = {}) throws(Errno) {
     guard case .begun = phase, let half else { throw .invalid }
     // Whatever comes of it, the file is not held any longer.
     defer { self.half = nil }
-    try site.settle(half)
+    try site.settle(half, whenSettled: whenSettled)
     phase = .done
   }
 

@@ -58,8 +58,14 @@ extension ReplacementSite {
   }
 
   private func recover(_ name: [UInt8], beneath root: SharedDescriptor) throws(Errno) -> Outcome {
-    guard let work = try ReplacementFiles.find(name, in: try workshop()) else {
+    let workshop = try workshop()
+    guard let work = try ReplacementFiles.find(name, in: workshop, [.readWrite, .nonBlocking]) else {
       return .kept("it cannot be read")
+    }
+    if try work.descriptor.status().size == 0 {
+      // It could not be removed, only emptied; or it is damaged, and no use.
+      try ReplacementFiles.remove(name, from: workshop)
+      return .dropped
     }
     // What has this name was whole once. It may be the only copy of its file's content.
     guard let trailer = try ReplacementSite.trailer(of: work.descriptor), trailer.name == name else {
@@ -70,7 +76,7 @@ extension ReplacementSite {
     else { return .kept("its file is not where it was") }
     let core = try record(of: object).core
     guard core.isReplacing else {
-      try ReplacementFiles.remove(name, from: try workshop())
+      try takeAway(work, [name], from: workshop)
       return .dropped
     }
     try finish(try half(object, core, work, trailer))
@@ -93,7 +99,8 @@ extension ReplacementSite {
   ///
   /// EIO where its work file is missing or damaged; EBUSY and others as when it was begun.
   func halfReplaced(_ object: SharedDescriptor) throws(Errno) -> HalfReplaced {
-    guard let (work, trailer) = try newContent(of: object) else {
+    // Open for writing, so that it can be emptied afterwards.
+    guard let (work, trailer) = try newContent(of: object, [.readWrite, .nonBlocking]) else {
       let inode = try object.descriptor.status().inode
       Log.damage("inode \(inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
@@ -103,10 +110,10 @@ extension ReplacementSite {
 
   /// The work file of a file, and what it says; nil where it is missing or damaged.
   func newContent(
-    of object: SharedDescriptor
+    of object: SharedDescriptor, _ flags: OpenFlags = [.readOnly, .nonBlocking]
   ) throws(Errno) -> (work: SharedDescriptor, trailer: ReplacementTrailer)? {
     let name = try object.descriptor.status().workName
-    guard let work = try ReplacementFiles.find(name, in: try workshop()),
+    guard let work = try ReplacementFiles.find(name, in: try workshop(), flags),
       let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
     else { return nil }
     return (work, trailer)
@@ -144,8 +151,8 @@ extension VolumeInspection {
 
   /// What the work file of a file says, if its new content is whole.
   ///
-  /// Nobody but a mount that can read the file's record removes a work file. So for a file whose record is damaged it is the
-  /// same content as that of the file, or the only whole one.
+  /// Before anybody can write to a file whose content was replaced its work file is gone (`takeAway`). So for a file whose
+  /// record is damaged one that is whole is the same content as that of the file, or the only whole one.
   package func newContent(of file: SharedDescriptor) throws(Errno) -> ReplacementTrailer? {
     // With its time of birth, by which the work file is called.
     let status = try file.descriptor.status()

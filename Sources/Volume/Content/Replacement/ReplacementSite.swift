@@ -30,25 +30,26 @@ final class HalfReplaced: Sendable {
 extension ReplacementSite {
   /// Step 3: the bytes, and what writing them takes away.
   func copyOver(_ half: HalfReplaced) throws(Errno) {
-    try SparseCopy.copy(half.trailer.storedSize, of: half.work.descriptor, to: half.file.descriptor) {
-      () throws(Errno) in try requireLock()
+    try asOwner(user: half.trailer.user, group: half.trailer.group) { () throws(Errno) in
+      try SparseCopy.copy(half.trailer.storedSize, of: half.work.descriptor, to: half.file.descriptor) {
+        () throws(Errno) in try requireLock()
+      }
     }
     try requireLock()
     try giveBack(half.trailer, to: half.file.descriptor)
     try half.file.descriptor.sync()
   }
 
-  /// Steps 4 and 5.
-  func settle(_ half: HalfReplaced) throws(Errno) {
+  /// Steps 4 and 5; what is between them when it cannot fail any more, and the work file is there still.
+  ///
+  /// Who reads the work file has to leave it then. It stays if the lock is lost by now: the next mount finds that its file
+  /// needs none.
+  func settle(_ half: HalfReplaced, whenSettled: () -> Void = {}) throws(Errno) {
     try requireLock()
+    let workshop = try workshop()
     try settleRecord(of: half.file, half.trailer)
-    try requireLock()
-    do throws(Errno) {
-      try ReplacementFiles.remove(half.trailer.name, from: try workshop())
-    } catch {
-      // The file is as it should be; the next mount finds that it needs no work file.
-      Log.error("a work file stays until the next mount: \(error)")
-    }
+    whenSettled()
+    takeAway(workFile: half.work, [half.trailer.name], from: workshop)
   }
 
   /// Step 4: the bytes are on the disk, and now the record says what they are.
