@@ -177,9 +177,9 @@ struct SharedBox: Sendable {
       // By descriptor: when the mount is gone, the same path would be a plain directory.
       let directory = Glibc.open(path, O_RDONLY | O_DIRECTORY)
       guard directory >= 0 else {
-        // Whoever starts late may find the end already.
+        // Whoever starts late may find the end already, or the directory below the mount.
         let error = Errno.current
-        return error.isEndOfMount ? nil : "open the box: \(error)"
+        return error.isEndOfMount || error == .noSuchFile ? nil : "open the box: \(error)"
       }
       defer { Glibc.close(directory) }
       var number = 0
