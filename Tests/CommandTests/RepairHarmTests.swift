@@ -4,7 +4,7 @@ import Testing
 
 extension CommandTests {
   /// What a check or a repair could take away from a volume that is sound, or was only interrupted.
-  @Suite("Repairs take nothing away", .timeLimit(.minutes(3))) struct RepairHarmTests {
+  @Suite("Repairs take nothing away", .timeLimit(.minutes(6))) struct RepairHarmTests {
     /// Ends the daemon of `vol` as a power cut would.
     private static let killed = """
       killed() {
