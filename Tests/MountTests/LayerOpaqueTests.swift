@@ -52,12 +52,14 @@ extension MountTests.LayerMountTests {
     defer { stage.remove() }
     let said = try stage.shell(
       """
-      touch lower/f lower2/g; ours() { varve mount -o lower=lower:lower2 upper mount; ls mount; varve umount mount; }
-      ours > before
+      touch lower/f lower2/g lower2/gone; ours() { varve mount -o lower=lower:lower2 upper mount; ls mount; varve umount mount; }
+      varve mount -o lower=lower:lower2 upper mount; rm mount/gone; varve umount mount; ours > before
       for root in upper lower; do
         for mark in opaque=y opaque=x redirect=a/b; do
           setfattr -n trusted.overlay.${mark%=*} -v ${mark#*=} $root; ours | diff before - || echo "$mark on $root"
-          varve check --lower lower:lower2 upper; setfattr -x trusted.overlay.${mark%=*} $root
+          varve mount -o lower=lower:lower2 upper mount; varve layer origin mount | grep -E 'opaque|redirect|damaged' || :; varve umount mount
+          # The name that was removed stays so.
+          varve check --repair -y --lower lower:lower2 upper; ours | diff before -; setfattr -x trusted.overlay.${mark%=*} $root
         done
       done
       """)

@@ -31,6 +31,15 @@ extension MountTests {
       #expect(looked > 4)
     }
 
+    /// A disk of which half is kept for root; `left` is what users may still take.
+    private static let halfReserved = """
+      mkdir disk mount; truncate -s 64M image
+      mkfs.ext4 -q -m 50 -O ^has_journal image && mount -o loop image disk && rm -rf disk/lost+found
+      mkdir disk/upper && chmod 777 disk/upper
+      user() { setpriv --reuid 1002 --regid 1002 --clear-groups "$@"; }
+      left() { sync -f disk; stat -f -c %a disk; }
+      """
+
     @Test(
       "A user fills a disk through the mount no further than without it, root's own files further",
       .enabled(if: Machine.knows(fileSystem: "ext4") && Programs.has("mkfs.ext4"), "needs ext4 and its mkfs"),
@@ -40,11 +49,7 @@ extension MountTests {
       let varve = Program.built("varve")
       // Half of the disk is kept for root. Each way of filling ends with what is left to users.
       let script = """
-        mkdir disk mount; truncate -s 64M image
-        mkfs.ext4 -q -m 50 -O ^has_journal image && mount -o loop image disk && rm -rf disk/lost+found
-        mkdir disk/upper && chmod 777 disk/upper
-        user() { setpriv --reuid 1002 --regid 1002 --clear-groups "$@"; }
-        left() { sync -f disk; stat -f -c %a disk; }
+        \(Self.halfReserved)
         fill() { "$@" 2> /dev/null && return 1; test "$(left)" -lt 200; }
         # What is removed is free once nothing holds it any more, neither the kernel nor the daemon.
         free() {
@@ -73,13 +78,9 @@ extension MountTests {
     func replaced() throws {
       let varve = Program.built("varve")
       let script = """
-        mkdir disk mount; truncate -s 64M image
-        mkfs.ext4 -q -m 50 -O ^has_journal image && mount -o loop image disk && rm -rf disk/lost+found
-        mkdir disk/upper && chmod 777 disk/upper
-        user() { setpriv --reuid 1002 --regid 1002 --clear-groups "$@"; }
+        \(Self.halfReserved)
         form() { user setfattr -n system.varve.compression -v $1 mount/f; }
         try() { for i in $(seq 100); do said=$("$@" 2>&1) && return; case $said in *busy*) sleep 0.05;; *) return 1;; esac; done; return 1; }
-        left() { sync -f disk; stat -f -c %a disk; }
         '\(varve)' mount disk/upper mount
         # 10 MB that take little.
         user sh -c 'yes "a line that is like all others" | head -c 10000000 > mount/f'; sleep 0.1

@@ -35,7 +35,11 @@ final class LayerStack: Sendable {
 
   /// Whether this is the bookkeeping at the root of a layer, which nobody sees.
   func isOwn(_ name: [UInt8], in directory: LayerDirectory) -> Bool {
-    name == OwnDirectory.bytes && layer(directory.layer)?.root.descriptor === directory.descriptor
+    name == OwnDirectory.bytes && isRoot(directory.descriptor, of: directory.layer)
+  }
+
+  func isRoot(_ directory: SharedDescriptor, of layer: UInt8) -> Bool {
+    self.layer(layer)?.root.descriptor === directory
   }
 
   // MARK: Shape
@@ -69,8 +73,9 @@ final class LayerStack: Sendable {
     }
   }
 
-  /// Whether the mark closes a directory.
-  func isClosedByMark(_ directory: SharedDescriptor) throws(Errno) -> Mark<Bool> {
+  /// Whether the mark closes a directory; that of a root counts for nothing, as overlayfs has it.
+  func isClosedByMark(_ directory: SharedDescriptor, in layer: UInt8) throws(Errno) -> Mark<Bool> {
+    guard !isRoot(directory, of: layer) else { return .says(false) }
     let value = try attribute(opaqueName, of: directory)
     guard let value else { return .says(false) }
     return Marks.isClosed(byMark: value.span).map { .says($0) } ?? .unusable
@@ -194,17 +199,14 @@ final class LayerView: LayerAccess {
   func isLasting(_ failure: Errno) -> Bool { failure == .accessDenied || failure == .crossDevice }
 
   func closing(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Closing> {
-    // On the root of a layer the mark counts for nothing, as overlayfs has it.
-    if !stack.layers.contains(where: { $0.root.descriptor === directory.directory }),
-      mayHave(stack.opaqueName, directory.directory)
-    {
-      switch try stack.isClosedByMark(directory.directory) {
+    let layer = UInt8(truncatingIfNeeded: directory.layer)
+    if mayHave(stack.opaqueName, directory.directory) {
+      switch try stack.isClosedByMark(directory.directory, in: layer) {
       case .says(false): break
       case .says(true): return .says(.byMark)
       case .unusable: return .unusable
       }
     }
-    let layer = UInt8(truncatingIfNeeded: directory.layer)
     guard let record = stack.layer(layer)?.store.coreName, mayHave(record, directory.directory) else {
       return .says(.open)
     }

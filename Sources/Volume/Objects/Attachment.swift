@@ -48,9 +48,7 @@ final class Attachment: Sendable {
   }
 
   /// Leads to a file that a process has open.
-  var anyHandle: SharedDescriptor? {
-    state.withLock { state in state.file.handles.isEmpty ? nil : state.file.handles[0].object }
-  }
+  var anyHandle: SharedDescriptor? { state.withLock { $0.file.handles.first?.object } }
 
   var isOpenForWriting: Bool { state.withLock { $0.file.handles.contains { $0.canWrite } } }
 }

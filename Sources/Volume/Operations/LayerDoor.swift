@@ -22,7 +22,11 @@ extension Volume {
     guard node.isDirectory else { return LayerOrigin(alone) }
     let parts = try resolver.parts(node)
     var origin = LayerOrigin(parts.isMerged ? .merged(parts.all.map { Int($0.layer) }) : alone)
-    switch try stack.isClosedByMark(parts.top.descriptor) {
+    guard node !== root else {
+      origin.isOpaque = facts.item.flags.contains(.opaque)
+      return origin
+    }
+    switch try stack.isClosedByMark(parts.top.descriptor, in: parts.top.layer) {
     case .says(let isClosed): origin.isOpaque = isClosed || facts.item.flags.contains(.opaque)
     case .unusable: throw .inputOutput
     }

@@ -107,7 +107,7 @@ extension Volume {
     case .says(.oneName): redirection = .oneName
     case .says(.absolute): redirection = .absolute
     }
-    switch try stack.isClosedByMark(found) {
+    switch try stack.isClosedByMark(found, in: 0) {
     case .unusable: return UpperDirectory(.unusable, redirection)
     case .says(true): return UpperDirectory(.closedByMark, redirection)
     case .says(false): break

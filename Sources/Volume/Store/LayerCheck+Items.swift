@@ -14,7 +14,7 @@ extension LayerCheck {
     let top = parts.top
     guard top.layer == 0 else { return [] }
     let place = LayerDirectory(top)
-    let closing = try stack.isClosedByMark(top.descriptor)
+    let closing = try stack.isClosedByMark(top.descriptor, in: top.layer)
     var directories: [[UInt8]] = []
     var hasCopies = false
     for name in try names(of: top, at: path) {
@@ -160,7 +160,7 @@ extension LayerCheck {
     of directory: SharedDescriptor, _ name: [UInt8], _ parts: [LayerPart], _ path: [UInt8],
     _ found: (LayerFinding) -> Void
   ) throws(Errno) {
-    let closing = try stack.isClosedByMark(directory)
+    let closing = try stack.isClosedByMark(directory, in: 0)
     if case .unusable = closing {
       let words = "the mark that closes it to the layers below says something unknown"
       return found(try closed(.opaque, directory, path, words, stack.opaqueName))

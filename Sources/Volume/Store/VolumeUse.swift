@@ -17,9 +17,7 @@ package enum VolumeUse: Equatable, Sendable {
     _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
   ) -> VolumeUse {
     do throws(Errno) {
-      let directory = SharedDescriptor(try root.openDirectoryPath(try FileName(OwnDirectory.name)))
-      let status = try directory.descriptor.status()
-      guard users(status.user), status.mode & 0o077 == 0 else { return .nobody }
+      guard let directory = try bookkeeping(in: root, believing: users) else { return .nobody }
       return try VolumeDirectory.use(of: directory)
     } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks {
       return .nobody
@@ -33,15 +31,23 @@ package enum VolumeUse: Equatable, Sendable {
     _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
   ) -> Bool {
     do throws(Errno) {
-      let directory = try root.openDirectoryPath(try FileName(OwnDirectory.name))
-      guard users(try directory.status().user) else { return false }
-      let place = try directory.openPath(try FileName("lock"))
-      guard try place.status().kind == .regular else { return false }
-      return try place.reopen([.readOnly, .nonBlocking]).isLockedShared()
+      guard let directory = try bookkeeping(in: root, believing: users),
+        let lock = try VolumeDirectory.lockFile(in: directory)
+      else { return false }
+      return try lock.descriptor.isLockedShared()
     } catch {
       // What cannot be looked at is refused when its lock is taken.
       return false
     }
+  }
+
+  /// Nil if it does not count.
+  private static func bookkeeping(
+    in root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
+  ) throws(Errno) -> SharedDescriptor? {
+    let directory = SharedDescriptor(try root.openDirectoryPath(try FileName(OwnDirectory.name)))
+    let status = try directory.descriptor.status()
+    return users(status.user) && status.mode & 0o077 == 0 ? directory : nil
   }
 
   /// How a holder is called.
@@ -55,16 +61,21 @@ package enum VolumeUse: Equatable, Sendable {
 extension VolumeDirectory {
   /// Whether a process has the lock in `directory`, which is the bookkeeping of a volume.
   static func use(of directory: SharedDescriptor) throws(Errno) -> VolumeUse {
-    let name = try FileName("lock")
     do throws(Errno) {
-      // A FIFO would keep its opener waiting, a device might do anything, and what is mounted on it might not answer.
-      let place = try directory.descriptor.openPath(name)
-      guard try place.status().kind == .regular else { return .nobody }
-      let file = try place.reopen([.readOnly, .nonBlocking])
-      guard try file.isLockedExclusively() else { return .nobody }
-      return .held(by: LockHolder(readFrom: file))
+      guard let file = try lockFile(in: directory), try file.descriptor.isLockedExclusively() else {
+        return .nobody
+      }
+      return .held(by: LockHolder(readFrom: file.descriptor))
     } catch .noSuchFile, .crossDevice {
       return .nobody
     }
+  }
+
+  /// Nil for what is no file: a FIFO would keep its opener waiting, a device might do anything, and what is mounted on it
+  /// might not answer.
+  static func lockFile(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor? {
+    let place = try directory.descriptor.openPath(try FileName("lock"))
+    guard try place.status().kind == .regular else { return nil }
+    return SharedDescriptor(try place.reopen([.readOnly, .nonBlocking]))
   }
 }

@@ -3,7 +3,6 @@
 
 import LinuxFiles
 import RecordFormat
-import Synchronization
 
 /// The time of modification, the set-id bits and the capability of a backing file, to be given back after a write.
 ///
