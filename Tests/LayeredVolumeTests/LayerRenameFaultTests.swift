@@ -66,10 +66,12 @@ struct LayerRenameFaultTests {
       guard hits > 0 else { break }
       if case .failure = result {
         #expect(try tree.names("") == ["fresh"])
+        #expect(try plainAttribute(tree.upper + "/fresh", "trusted.overlay.opaque") == nil, "call \(number)")
         continue
       }
       #expect(try tree.names("") == ["gone"])
       #expect(try tree.attributes("gone").inode == node)
+      #expect(try plainAttribute(tree.upper + "/gone", "trusted.overlay.opaque") == [UInt8(ascii: "y")])
       try tree.create("gone/inside", "x")
       var left = stat()
       if lstat(tree.upper + "/fresh", &left) == 0 { owed += 1 }

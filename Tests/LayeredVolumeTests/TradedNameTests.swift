@@ -1,6 +1,7 @@
 // Names of the upper that another program takes behind the mount while an operation is about to use them: what that program put
 // there stays, whichever call it comes before.
 
+import Faults
 import Foundation
 import Glibc
 import LinuxFiles
@@ -87,6 +88,27 @@ struct TradedNameTests {
       _ = try tree.names("")
     }
     #expect(held > 3 && refusals > 0, "\(held) calls, \(refusals) refusals")
+  }
+
+  @Test("What can neither be given its name back nor kept aside is not removed") func stuck() throws {
+    let tree = try tree()
+    var isTaken = false
+    // The exchange is done; that it is taken back fails, and so does the way into the trash.
+    let (result, hits) = Fault(.name, .inputOutput, after: 1, count: .max).during {
+      try observing(
+        { kind, _ in
+          guard kind.contains(.make), !isTaken else { return }
+          isTaken = true
+          try? take("name", in: tree)
+        }, during: { try tree.create("name", "ours") })
+    }
+    #expect(throws: Errno.stale) { try result.get() }
+    #expect(isTaken && hits > 1)
+    let workshop = tree.upper + "/.varve/work"
+    let texts = try FileManager.default.contentsOfDirectory(atPath: workshop).map {
+      try? String(contentsOfFile: "\(workshop)/\($0)", encoding: .utf8)
+    }
+    #expect(texts.contains("theirs"))
   }
 
   /// As over stores on a network.

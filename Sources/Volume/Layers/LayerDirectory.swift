@@ -244,6 +244,13 @@ struct LayerDirectory: Sendable {
     }
   }
 
+  func removeAttribute(_ attribute: [UInt8], of name: borrowing FileName) throws(Errno) {
+    let object = try hold(name)
+    try AttributeName.with(attribute) { attribute throws(Errno) in
+      try object.descriptor.removeAttribute(attribute)
+    }
+  }
+
   // MARK: Removing and moving
 
   func remove(_ name: borrowing FileName, isDirectory: Bool) throws(Errno) {

@@ -50,24 +50,15 @@ struct PlanRunner {
     let opened = opensDirectories ? try openDirectories(of: steps) : []
     defer { close(opened) }
     let changed = steps.untilChanged
-    var usesWork = false
-    var exchanged: Position?
-    do throws(Errno) {
-      for step in steps[..<changed] {
-        usesWork = usesWork || step.usesWork
-        try run(step, own)
-        if case .trade(.work, _, let other) = step { exchanged = other }
+    var isForeign = false
+    for (count, step) in steps[..<changed].enumerated() {
+      do throws(Errno) { try run(step, own, &isForeign) } catch {
+        undo(steps[..<count], sweeps: steps[...count].contains(where: \.usesWork) && !isForeign)
+        throw error
       }
-    } catch {
-      // The directory that a twin took the place of, with its number and its times. If it cannot be had back, the twin
-      // shows the same.
-      if let exchanged { try? rename(.work, exchanged, .exchange) }
-      // Whatever is there now nobody sees; what cannot be removed goes at the next mount.
-      if usesWork { try? sweep() }
-      throw error
     }
     for step in steps[changed...] {
-      do throws(Errno) { try run(step, own) } catch {
+      do throws(Errno) { try run(step, own, &isForeign) } catch {
         Log.error(
           "a whiteout that hides nothing is left in the upper directory; 'varve check --repair' removes it: "
             + "\(error)")
@@ -75,7 +66,28 @@ struct PlanRunner {
     }
   }
 
-  private func run(_ step: PlanStep, _ own: (PlanStep) throws(Errno) -> Void) throws(Errno) {
+  /// Takes back what steps have done before one failed: an error means that nothing has changed.
+  private func undo(_ steps: ArraySlice<PlanStep>, sweeps: Bool) {
+    for step in steps.reversed() {
+      switch step {
+      case .trade(.work, _, let other):
+        // The directory that a twin took the place of, with its number and its times. If it cannot be had back, the twin
+        // shows the same.
+        try? rename(.work, other, .exchange)
+      case .close(let position) where position != .work:
+        // A directory that only its flag closed opens again with the flag.
+        try? unmark(opaqueName, at: position)
+      default: break
+      }
+    }
+    // Whatever is there now nobody sees; what cannot be removed goes at the next mount.
+    if sweeps { try? sweep() }
+  }
+
+  /// `isForeign` becomes true if what is in the workshop then is not ours, and could not be moved away from there.
+  private func run(
+    _ step: PlanStep, _ own: (PlanStep) throws(Errno) -> Void, _ isForeign: inout Bool
+  ) throws(Errno) {
     switch step {
     case .close(let position):
       try mark(opaqueName, [Marks.opaqueValue], at: position)
@@ -96,7 +108,7 @@ struct PlanRunner {
     case .exchange(let first, let second):
       try rename(first, second, .exchange)
     case .trade(let first, let expected, let second):
-      try trade(first, for: expected, at: second)
+      try trade(first, for: expected, at: second, &isForeign)
     case .remove(.work):
       // What stays in the workshop goes at the next mount.
       try? at(.work) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
@@ -116,7 +128,7 @@ struct PlanRunner {
 
   /// ESTALE makes the kernel look again, and ask for what is right by then.
   private func trade(
-    _ first: Position, for expected: Occupant, at second: Position
+    _ first: Position, for expected: Occupant, at second: Position, _ isForeign: inout Bool
   ) throws(Errno) {
     guard exchangesNames else {
       // A new object replaces a whiteout that is seen just before; what comes in between is lost there. Nothing else can be
@@ -131,7 +143,7 @@ struct PlanRunner {
     } catch {
       do throws(Errno) { try rename(first, second, .exchange) } catch let failure {
         Log.error("what took a name behind the mount could not be given it back: \(failure)")
-        if first == .work { try setAside(work) }
+        isForeign = first == .work && (try? setAside(work)) == nil
       }
       throw error
     }
@@ -153,6 +165,12 @@ struct PlanRunner {
       // No room for it: programs copy instead.
       let hasNoRoom = error == .noSpace || error == .range || error == .tooBig
       throw hasNoRoom ? .crossDevice : error
+    }
+  }
+
+  private func unmark(_ attribute: [UInt8], at position: Position) throws(Errno) {
+    try at(position) { (directory, name) throws(Errno) in
+      try directory.removeAttribute(attribute, of: name)
     }
   }
 
