@@ -1,5 +1,5 @@
-// The order of writes, as data: the runner of a plan takes its steps in turn, and a model can cut the power after
-// every one of them and inside each. What a step writes comes from `CommitState` and `Recovery` at that moment.
+// The order of writes, as data: `SealedFile` keeps to it, and a model of the engine carries it out and cuts the power after
+// every step and inside each. What a step writes comes from `CommitState` and `Recovery` at that moment.
 
 /// One step of a change to a backing file.
 package enum Step: Hashable, Sendable {
@@ -32,14 +32,6 @@ package enum Plan {
   /// the other way round, synced bytes would be zeros in a file of the old size.
   package static let truncate: [Step] = [.writePages, .writeSlot, .writeEntries]
 
-  /// The answer to fsync.
-  ///
-  /// The slot with the new generation goes out with the next write of one or at the last close, never before.
-  package static let commit: [Step] = [.sync, .commit]
-
-  /// Entries under a durable floor.
-  package static let clearFloor: [Step] = [.writeEntries]
-
   /// The first change of a file whose last session ended.
   package static let announce: [Step] = [.writeSlot, .sync, .commit]
 
@@ -59,7 +51,4 @@ package enum Plan {
 
   /// The slot with fewer pages is durable before the backing file is shorter.
   package static let cut: [Step] = [.writeSlot, .sync, .commit, .cut]
-
-  /// At each moment one of the two static sectors is whole.
-  package static let changeClass: [Step] = [.writeHeaderCopy, .sync, .writeHeader, .sync]
 }
