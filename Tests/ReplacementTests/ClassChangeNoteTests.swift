@@ -64,6 +64,19 @@ import Testing
     #expect(try upper.mountAgain() == ReplacementRecovery())
   }
 
+  @Test("A file that only the index of hard links leads to is found") func indexed() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    let before = try upper.appearance("f")
+    try crash(upper, in: "f")
+    #expect(mkdir(upper.open(".varve/index"), 0o700) == 0)
+    try Data([1]).write(to: URL(fileURLWithPath: upper.open(".varve/index/0")))
+    #expect(rename(upper.open("f"), upper.open(".varve/index/1")) == 0)
+    #expect(try upper.mountAgain() == ReplacementRecovery(givenBack: 1))
+    #expect(rename(upper.open(".varve/index/1"), upper.open("f")) == 0)
+    #expect(try upper.appearance("f") == before)
+  }
+
   @Test(
     "Who owns the file by now gets no privileges of another", .enabled(if: Upper.isRoot, "changes owners"))
   func owner() throws {

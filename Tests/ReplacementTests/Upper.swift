@@ -70,7 +70,7 @@ final class Upper {
   @discardableResult
   func mountAgain() throws -> ReplacementRecovery {
     site = ReplacementSite(of: directory, store: store)
-    try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared)
+    try Sweeper.empty(workshop: workshop)
     return try site.recover(beneath: root)
   }
 

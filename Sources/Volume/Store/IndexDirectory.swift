@@ -46,6 +46,23 @@ extension LinkIndex {
 }
 
 extension VolumeDirectory {
+  /// The file of this number that has an entry in the index of the upper.
+  func indexed(_ inode: UInt64) throws(Errno) -> SharedDescriptor? {
+    guard let bookkeeping = descriptor else { return nil }
+    do throws(Errno) {
+      let index = try bookkeeping.descriptor.open(try FileName("index"), [.readOnly, .directory])
+      for name in try index.names() {
+        let found = try FileName.with(name) { name throws(Errno) -> SharedDescriptor? in
+          try index.status(of: name).inode == inode ? SharedDescriptor(try index.openPath(name)) : nil
+        }
+        if let found { return found }
+      }
+    } catch .noSuchFile {
+      // No file with several names was ever brought up; or an entry went meanwhile, and with it its file.
+    }
+    return nil
+  }
+
   func rescue(_ name: [UInt8], from directory: LayerDirectory) throws(Errno) {
     guard let bookkeeping = descriptor else { throw .readOnly }
     try VolumeDirectory.rescue(name, from: directory, in: bookkeeping)
@@ -68,7 +85,7 @@ extension VolumeDirectory {
         "'.varve/work/\(String(decoding: name, as: UTF8.self))' was being removed, but is not empty; it is kept in "
           + "'.varve/trash'")
     }
-    try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared, before: before)
+    try Sweeper.empty(workshop: workshop, before: before)
   }
 
   /// Whether there is anything in a directory but whiteouts.

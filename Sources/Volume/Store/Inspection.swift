@@ -151,10 +151,9 @@ package final class VolumeInspection: Sendable {
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      names = try workshop.descriptor.names().filter {
-        !ReplacementFiles.isSpared($0) && $0 != Workshop.whiteout
+      for name in try workshop.descriptor.names() where name != Workshop.whiteout {
+        if try ReplacementFiles.isSwept(name, in: workshop) { names.append(Array("work/".utf8) + name) }
       }
-      .map { Array("work/".utf8) + $0 }
     } catch .noSuchFile {
       // It is made with the first mount for writing.
     }

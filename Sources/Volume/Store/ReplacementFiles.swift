@@ -7,9 +7,17 @@ import LinuxFiles
 import RecordFormat
 
 enum ReplacementFiles {
-  /// Whether a name in the workshop is one that a mount does not sweep.
-  static func isSpared(_ name: [UInt8]) -> Bool {
-    ReplacementTrailer.isName(name) || ReplacementTrailer.isNote(name)
+  /// Whether a mount sweeps a name in the workshop; a link or a FIFO that only has such a name is nobody's content.
+  static func isSwept(_ name: [UInt8], in workshop: SharedDescriptor) throws(Errno) -> Bool {
+    guard ReplacementTrailer.isName(name) || ReplacementTrailer.isNote(name) else { return true }
+    let text = name
+    return try FileName.with(text) { name throws(Errno) in
+      do throws(Errno) {
+        return try workshop.descriptor.status(of: name).kind != .regular
+      } catch .noSuchFile {
+        return false
+      }
+    }
   }
 
   /// A file under a name that is swept; for the daemon alone, whichever user it makes files for otherwise.
@@ -40,7 +48,11 @@ enum ReplacementFiles {
   }
 
   static func names(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {
-    try workshop.descriptor.names().filter(ReplacementTrailer.isName)
+    var names: [[UInt8]] = []
+    for name in try workshop.descriptor.names() where ReplacementTrailer.isName(name) {
+      if try !isSwept(name, in: workshop) { names.append(name) }
+    }
+    return names
   }
 
   static func notes(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {

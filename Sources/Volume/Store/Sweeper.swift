@@ -3,17 +3,18 @@
 import LinuxFiles
 
 enum Sweeper {
-  /// Removes everything in `directory` but what is `spared`, going down into directories; follows no link.
+  /// Removes everything in the workshop but replacements of content, going down into directories; follows no link.
   ///
   /// `before` each removal it is asked whether that may go on.
   /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
   static func empty(
-    _ directory: SharedDescriptor, sparing spared: ([UInt8]) -> Bool = { _ in false },
-    before: () throws(Errno) -> Void = {}
+    workshop: SharedDescriptor, before: () throws(Errno) -> Void = {}
   ) throws(Errno) {
-    var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [
-      (directory, [], try directory.descriptor.names().filter { !spared($0) })
-    ]
+    var swept: [[UInt8]] = []
+    for name in try workshop.descriptor.names() {
+      if try ReplacementFiles.isSwept(name, in: workshop) { swept.append(name) }
+    }
+    var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [(workshop, [], swept)]
     while var level = path.popLast() {
       try before()
       guard let name = level.left.popLast() else {

@@ -363,7 +363,7 @@ final class VolumeDirectory: Sendable {
     if holdsLayers {
       try sweep(workshop, of: directory, before: before)
     } else {
-      try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared, before: before)
+      try Sweeper.empty(workshop: workshop, before: before)
     }
     try before()
     // What cannot be removed is in nobody's way, and a check names it.

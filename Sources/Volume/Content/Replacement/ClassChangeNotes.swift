@@ -10,8 +10,8 @@
 //
 // A change that fails on the way takes the same steps: what it took away is given back and synced before the note goes.
 //
-// The next mount for writing gives back what a note says, and removes it; of a file that has had another path since it only
-// removes it. Nobody else writes to the file in 1 to 3: the lock of its node is held. Afterwards anybody does, and a note that came
+// The next mount for writing gives back what a note says, and removes it; of a file that has had another path since, and is
+// not in the index of hard links, it only removes it. Nobody else writes to the file in 1 to 3: the lock of its node is held. Afterwards anybody does, and a note that came
 // back in a crash would take back what that moved and stripped. So the change, or the mount, fails unless the note is gone for good.
 
 import LinuxFiles
@@ -111,7 +111,7 @@ extension ReplacementSite {
     _ name: [UInt8], from file: SharedDescriptor, beneath root: SharedDescriptor
   ) throws(Errno) -> Bool {
     guard let note = try ReplacementSite.trailer(of: file.descriptor), note.nameOfNote == name,
-      let object = try ReplacementFiles.object(at: note.path, beneath: root), try isObject(object, of: note)
+      let object = try object(of: note, beneath: root)
     else { return false }
     try requireLock()
     try giveBack(note, to: object.descriptor)

@@ -71,9 +71,9 @@ extension ReplacementSite {
     guard let trailer = try ReplacementSite.trailer(of: work.descriptor), trailer.name == name else {
       return .kept("it is damaged, or was made by a later version")
     }
-    guard let object = try ReplacementFiles.object(at: trailer.path, beneath: root),
-      try isObject(object, of: trailer)
-    else { return .kept("its file is not where it was") }
+    guard let object = try object(of: trailer, beneath: root) else {
+      return .kept("its file is not where it was")
+    }
     let core = try record(of: object).core
     guard core.isReplacing else {
       try takeAway(work, [name], from: workshop)
@@ -135,7 +135,20 @@ extension ReplacementSite {
     return try? ReplacementTrailer(decodingEndOf: end.span, fileSize: size)
   }
 
-  func isObject(_ object: SharedDescriptor, of trailer: ReplacementTrailer) throws(Errno) -> Bool {
+  /// The file of a work file or of a note: what has its path, or what only the index of hard links leads to.
+  func object(
+    of trailer: ReplacementTrailer, beneath root: SharedDescriptor
+  ) throws(Errno) -> SharedDescriptor? {
+    if let object = try ReplacementFiles.object(at: trailer.path, beneath: root),
+      try isObject(object, of: trailer)
+    {
+      return object
+    }
+    guard let object = try indexed(trailer.inode), try isObject(object, of: trailer) else { return nil }
+    return object
+  }
+
+  private func isObject(_ object: SharedDescriptor, of trailer: ReplacementTrailer) throws(Errno) -> Bool {
     let status = try object.descriptor.status()
     return status.kind == .regular && status.inode == trailer.inode
       && status.workGeneration == trailer.generation
