@@ -36,6 +36,34 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A redirect that leads nowhere, or cannot be followed, is told as what it is") func redirects()
+      throws
+    {
+      let desk = try Desk.layered("mkdir d e; touch d/below", "touch d/own e/own")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cd $BASE; varve umount mount; names=trusted; [ $(id -u) = 0 ] || names=user
+        setfattr -n $names.overlay.redirect -v /nowhere upper/d
+        setfattr -n $names.overlay.redirect -v ../outside upper/e
+        varve mount -o upperdir=upper,lower=one:two word mount; varve layer list mount | sed 's/ (.*//'
+        varve layer origin mount/d; varve layer origin mount/e 2>&1; ls mount/d
+        varve why read mount/e | tail -n 1
+        """,
+        prints: """
+          0 BASE/upper
+          1 BASE/one
+          2 BASE/two
+          copied to the upper directory since it was mounted: 0 items, 0 bytes
+          mount/d: in the upper directory, copied from a lower; its redirect to /nowhere leads nowhere
+          varve layer origin: mount/e: a mark of the directory, or its record, is damaged; 'varve check' of the upper directory tells how
+          own
+            e: it, or what the volume keeps of it, cannot be read; 'varve check' of the upper directory tells more (EIO)
+
+          """)
+      try desk.end()
+    }
+
     @Test("Without lowers the tool says so") func without() throws {
       let desk = try Desk("", "touch f")
       defer { desk.volume.remove() }

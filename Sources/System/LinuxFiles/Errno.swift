@@ -20,10 +20,14 @@ package struct Errno: Error, Equatable, Hashable, Sendable {
 extension Errno: CustomStringConvertible {
   /// The words and the name, as in "No such file or directory (ENOENT)".
   package var description: String {
-    guard let text = unsafe lv_error_text(rawValue), let name = unsafe lv_error_name(rawValue) else {
-      return "error \(rawValue)"
-    }
-    return unsafe "\(String(cString: text)) (\(String(cString: name)))"
+    guard let name = unsafe lv_error_name(rawValue) else { return words }
+    return unsafe "\(words) (\(String(cString: name)))"
+  }
+
+  /// The words alone, as in "No such file or directory".
+  package var words: String {
+    guard let text = unsafe lv_error_text(rawValue) else { return "error \(rawValue)" }
+    return unsafe String(cString: text)
   }
 }
 

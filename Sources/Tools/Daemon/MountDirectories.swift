@@ -53,7 +53,9 @@ struct MountDirectories {
   /// Opens the upper directory, if it is on a file system that can hold one.
   func root() throws(MountFailure) -> UpperRoot {
     do throws(VolumeFailure) {
-      return try UpperRoot(upper, openedAs: foreign?.upper.directory)
+      // Told by the status, where the working directory of now means nothing.
+      let path = upper.first == UInt8(ascii: "/") ? upper : (try? realPath(upper)) ?? upper
+      return try UpperRoot(path, openedAs: foreign?.upper.directory)
     } catch {
       throw MountFailure(upper, error.message)
     }

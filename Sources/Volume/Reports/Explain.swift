@@ -343,7 +343,7 @@ struct Inquiry {
         return (facts, scene)
       }
     } catch {
-      throw walk.end(spots.item.path, deed.rawValue, error, "\(error)")
+      throw walk.end(spots.item.path, deed.rawValue, failure: error)
     }
   }
 }

@@ -155,6 +155,15 @@ struct Walk {
     end(path, asked, Errno(obstacle), obstacle.words)
   }
 
+  /// Ends the way with what cannot be looked at.
+  mutating func end(_ path: [UInt8], _ asked: String, failure error: Errno) -> Stop {
+    end(
+      path, asked, error,
+      error == .inputOutput
+        ? "it, or what the volume keeps of it, cannot be read; 'varve check' of the upper directory tells more"
+        : error.words)
+  }
+
   /// Follows `path`; throws when the subject gets no further, with the reason as the last step.
   ///
   /// One directory is held at a time: an asker with paths of thousands of names must not use up the
@@ -265,7 +274,7 @@ struct Walk {
     do throws(Errno) {
       (item, sight) = try volume.look(at: name, in: here, path: path)
     } catch {
-      throw end(here.path, "search", error, "\(error)")
+      throw end(here.path, "search", failure: error)
     }
     try search(here, item)
     switch sight {
@@ -274,7 +283,7 @@ struct Walk {
       if error == .crossDevice {
         throw end(path, "search", error, "another file system is mounted there")
       }
-      throw end(path, "search", error, "\(error)")
+      throw end(path, "search", failure: error)
     case .success(let found):
       if found.facts.item.kind == .special {
         let scene = Scene(found.facts.item, in: item)
@@ -363,7 +372,7 @@ struct Walk {
         try volume.facts(at: here).item
       }
     } catch {
-      throw end(here.path, "search", error, "\(error)")
+      throw end(here.path, "search", failure: error)
     }
     try search(here, item)
   }

@@ -47,7 +47,8 @@ func headerSentence(_ word: String) -> String {
   case "slot": "one of the two records of its size is damaged: the content cannot be read"
   case "slot-torn": "a crash left one of the two records of its size half written; the other one counts"
   case "shortened": "its end is cut off"
-  case "length": "it does not end with a whole page"
+  case "length":
+    "it ends inside a page: something cut it off, or added to it; copy what can be read, or restore it from a backup"
   default: word
   }
 }

@@ -54,7 +54,14 @@ extension LayerOrigin {
       case .merged(let layers): "merged from layers " + layers.map { "\($0)" }.joined(separator: ", ")
       }
     if isOpaque { words += "; nothing of the layers below shows in it" }
-    if let redirect { words += "; the layers below have it as \(PathText.escaped(redirect))" }
+    if let redirect {
+      let name = PathText.escaped(redirect)
+      if case .merged = source {
+        words += "; the layers below have it as \(name)"
+      } else if !isOpaque {
+        words += "; its redirect to \(name) leads nowhere"
+      }
+    }
     return words
   }
 
