@@ -31,7 +31,7 @@ extension CommandTests {
         find there ! -type d | sed "s|^there|$DESTDIR|" | sort >found
         while read -r directory names; do for name in $names; do echo "${directory%:}/$name"; done; done <said | sort | diff - found
         grep -c . <found
-        for text in LICENSE SECURITY.md; do cmp "$ROOT/$text" there/usr/local/share/doc/varve/$text; done
+        for text in LICENSE docs/SECURITY.md; do cmp "$ROOT/$text" there/usr/local/share/doc/varve/${text##*/}; done
         "$ROOT/scripts/place" remove
         find there ! -type d
         """)

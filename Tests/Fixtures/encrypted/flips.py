@@ -143,7 +143,7 @@ class Flipped:
         # From the end on, so each cut finds what it leaves.
         for left in sorted({*range(pages - 1, 0, -max(1, step // 20)), 1}, reverse=True):
             os.ftruncate(self.file, left * PAGE)
-            # A file that was emptied is one of the things nobody notices (docs/encryption.md).
+            # A file that was emptied is one of the things nobody notices (docs/SECURITY.md).
             require(read(self.copy, self.keys, self.sessions, self.blocks)[1], f"{self.name}, cut to {left} of {pages} pages: not refused")
             self.tried += 1
 
