@@ -46,6 +46,11 @@ final class Node: Sendable {
   private let numberPrefix: UInt8
   /// Set once there is something in `layeredFacts`: to look there costs more than what most nodes are asked.
   private let isLayered = Atomic(false)
+  /// The age of names (``KernelLink/nameAge``) in which a lookup told the kernel one of this object, to be remembered for
+  /// good; 0: none did.
+  ///
+  /// A listing of layers does not tell such a name again, as what it tells lasts for a second.
+  let toldForGood = Atomic<UInt8>(0)
   private let layeredFacts = AtomicLazyReference<Layered>()
   /// Guards the hint only; the object itself is guarded by its stripe.
   let lastName: Mutex<LastKnownName>

@@ -189,9 +189,13 @@ extension Volume {
     case there(Entry?)
   }
 
+  /// Looks up a name that was read.
+  ///
+  /// `lastsForGood`: whether the kernel may remember the name as if it had looked it up. If not, what it remembers so already
+  /// is not told again.
   func child(
     _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, in layer: UInt8, of directory: OpenDirectory,
-    _ above: Facts, for caller: Caller
+    _ above: Facts, lastsForGood: Bool = true, for caller: Caller
   ) throws(Errno) -> ListedChild {
     let held = LockRequests(.shared(directory.node.stripe))
     return try page.withName(of: listed) { name throws(Errno) in
@@ -204,7 +208,16 @@ extension Volume {
         try briefFacts(of: present, name)
       }
       guard let (node, found) = known ?? nil else { return .there(nil) }
-      return .there(entry(node, found, in: above, for: caller))
+      var entry = entry(node, found, in: above, for: caller)
+      if !lastsForGood, case .unlimited = entry.nameValidity {
+        if let link, node.toldForGood.load(ordering: .relaxed) == link.nameAge {
+          forget(entry.node, references: 1)
+          return .there(nil)
+        }
+        // Names that the kernel takes over after layers were closed by a flag elsewhere are none that it can be told of.
+        entry.nameValidity = .seconds(1)
+      }
+      return .there(entry)
     }
   }
 

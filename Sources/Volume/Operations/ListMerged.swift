@@ -117,16 +117,12 @@ extension Volume {
         inode: try shownNumber(of: next, name.span, in: place, of: directory.node, isImpure: isImpure),
         kind: next.kind, nextOffset: merged.cookie, entry: nil)
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
-        switch try child(next, page, in: place.layer, of: directory, above, for: caller) {
+        switch try child(next, page, in: place.layer, of: directory, above, lastsForGood: false, for: caller)
+        {
         case .there(let entry): listed.entry = entry
         case .gone:
           merged.take(name)
           continue
-        }
-        // Later the kernel cannot be told of names that it got before an epoch and took after it.
-        if var entry = listed.entry, case .unlimited = entry.nameValidity {
-          entry.nameValidity = .seconds(1)
-          listed.entry = entry
         }
       }
       guard emit(name.span, listed) else {

@@ -49,6 +49,9 @@ extension Volume {
         if node.isDirectory {
           guardLateAnswers(&entry, in: above, for: caller, request, isSecret: isSecret)
         }
+        if resolver.stack != nil, case .unlimited = entry.nameValidity, let link {
+          node.toldForGood.store(link.nameAge, ordering: .relaxed)
+        }
         return .found(entry)
       }
       if let answer { return answer }

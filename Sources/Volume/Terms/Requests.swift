@@ -4,6 +4,7 @@
 // (`AllocationTests`).
 
 package import LinuxFiles
+import Synchronization
 
 /// The name of a node between kernel and volume; 1 is the root.
 ///
@@ -175,8 +176,8 @@ package final class KernelLink: Sendable {
   package let canExpireNames: Bool
   /// Whether the kernel takes set-id bits away by itself (before KILLPRIV_V2), for which it looks at the item.
   package let stripsItself: Bool
-  /// Makes every name the kernel remembers stale, so that the next walk asks again.
-  package let expireNames: @Sendable () -> Void
+  private let tellToExpireNames: @Sendable () -> Void
+  private let age = Atomic<UInt8>(1)
   /// Makes the kernel write what programs changed of a node through mappings, and drop all pages of it.
   ///
   /// The one call that waits for requests: only from a thread that serves none and holds no lock.
@@ -209,11 +210,21 @@ package final class KernelLink: Sendable {
     self.stripsItself = stripsItself
     self.features = features
     self.requests = requests
-    self.expireNames = expireNames
+    tellToExpireNames = expireNames
     self.dropPages = dropPages
     self.expireAttributes = expireAttributes
     self.takesPaths = takesPaths
     self.openBacking = openBacking
     self.closeBacking = closeBacking
   }
+
+  /// Makes every name the kernel remembers stale, so that the next walk asks again.
+  package func expireNames() {
+    // Odd, so never 0. That it comes round costs a question, and opens nothing.
+    age.wrappingAdd(2, ordering: .releasing)
+    tellToExpireNames()
+  }
+
+  /// Another number after each `expireNames`; never 0.
+  var nameAge: UInt8 { age.load(ordering: .acquiring) }
 }
