@@ -20,11 +20,13 @@ package struct ScriptShell: Sendable {
 
   /// A function `sound`, which checks the upper directory of a daemon that was killed: `sound LOWER UPPER`.
   ///
-  /// A count of names may be one too high, which a repair corrects, and nothing else.
+  /// A count of names may be one too high, and a whiteout may hide nothing any more; a repair corrects both, and there is nothing
+  /// else.
   package static let sound = """
     sound() {
       varve check --lower "$1" "$2" > found 2>&1 && return
-      if ! sed -n 's/.*: links: counts \\([0-9]*\\) names of an item that has \\([0-9]*\\)$/\\1 \\2/;p' found \
+      if ! sed -n -e '/: whiteout: a mark that a name was removed has a name that no lower has$/d' \
+        -e 's/.*: links: counts \\([0-9]*\\) names of an item that has \\([0-9]*\\)$/\\1 \\2/;p' found \
         | awk 'NF != 2 || $1 != $2 + 1 { exit 1 }'; then cat found; return 1; fi
       varve check -y --repair --lower "$1" "$2" > found 2>&1 || true
       varve check --lower "$1" "$2" || { cat found; return 1; }
