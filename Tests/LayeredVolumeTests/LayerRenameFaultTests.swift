@@ -78,4 +78,38 @@ struct LayerRenameFaultTests {
     }
     #expect(owed == 1)
   }
+
+  @Test(
+    "A rename that fails leaves no redirect, and the one that was there before", arguments: [false, true])
+  func redirect(isExchange: Bool) throws {
+    let mark = "trusted.overlay.redirect"
+    var failures = 0
+    for number in 0..<100 {
+      let tree = try LayeredTree([
+        directory("p") {
+          directory("d") { file("a", "a") }; directory("e") { file("b", "b") }
+        }
+      ])
+      try tree.create("p/d/own", "")
+      try tree.create("p/e/own", "")
+      // By one name, which leads somewhere in the same parent.
+      try tree.rename("p/e", to: "p/f")
+      let before = try plainAttribute(tree.upper + "/p/f", mark)
+      #expect(before != nil)
+      let (result, hits) = Fault(.name, .noSpace, after: number).during {
+        if isExchange {
+          try tree.rename("p/f", to: "p/d", .exchange)
+        } else {
+          try tree.rename("p/f", to: "g")
+        }
+      }
+      guard hits > 0 else { break }
+      guard case .failure = result else { continue }
+      failures += 1
+      #expect(try plainAttribute(tree.upper + "/p/d", mark) == nil, "call \(number)")
+      #expect(try plainAttribute(tree.upper + "/p/f", mark) == before, "call \(number)")
+      #expect(try tree.names("p") == ["d", "f"])
+    }
+    #expect(failures > 0)
+  }
 }

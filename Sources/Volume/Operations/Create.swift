@@ -246,8 +246,10 @@ extension Volume {
     let temporary = Workshop.nextName()
     return try FileName.with(temporary) { temporary throws(Errno) in
       let made = try actingAsOwner(creation) { () throws(Errno) in try create(workshop, temporary) }
+      var held = made
       do throws(Errno) {
         let object = if let made { made } else { try workshop.hold(temporary) }
+        held = object
         try complete(object.descriptor, as: creation)
         // A directory that moves has its `..` rewritten, for which Linux wants it writable. So a caller who has no
         // privilege narrows it afterwards; until then nobody but its owner may do more.
@@ -258,6 +260,12 @@ extension Volume {
         if narrowsLater { object.giveBack(mode: creation.item.mode.bits) }
         return object
       } catch {
+        // What another program put into its place is not ours.
+        if let held, let there = try? workshop.look(temporary), let ours = try? held.descriptor.status(),
+          (there.device, there.inode) != (ours.device, ours.inode)
+        {
+          throw error
+        }
         Workshop.discard(
           temporary, isDirectory: creation.kind == .directory, in: workshop.descriptor.descriptor)
         throw error

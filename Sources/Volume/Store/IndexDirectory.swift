@@ -78,12 +78,15 @@ extension VolumeDirectory {
     _ workshop: SharedDescriptor, of bookkeeping: SharedDescriptor, before: () throws(Errno) -> Void
   ) throws(Errno) {
     let place = LayerDirectory(workshop, layer: 0)
-    for name in try workshop.descriptor.names() where try holdsItems(name, in: place) {
+    for name in try workshop.descriptor.names() {
+      var isOfUser = Workshop.isKept(name)
+      if !isOfUser { isOfUser = try holdsItems(name, in: place) }
+      guard isOfUser else { continue }
       try before()
       try rescue(name, from: place, in: bookkeeping)
       Log.notice(
-        "'.varve/work/\(String(decoding: name, as: UTF8.self))' was being removed, but is not empty; it is kept in "
-          + "'.varve/trash'")
+        "'.varve/work/\(String(decoding: name, as: UTF8.self))' is not of this volume's making; it is kept in '.varve/trash'"
+      )
     }
     try Sweeper.empty(workshop: workshop, before: before)
   }

@@ -15,6 +15,11 @@ enum Workshop {
     Array("t-\(process)-\(counter.add(1, ordering: .relaxed).newValue)".utf8)
   }
 
+  /// What is a user's has this name in the workshop if it could not be moved to the trash; a mount does that.
+  static func keptName(of name: [UInt8]) -> [UInt8] { Array("u-".utf8) + name }
+
+  static func isKept(_ name: [UInt8]) -> Bool { name.starts(with: "u-".utf8) }
+
   /// Tries whether files can be made here that have no name yet (O_TMPFILE).
   ///
   /// File systems of user space and of the network often cannot, and say so with one error or another; kernels that do

@@ -50,48 +50,86 @@ struct PlanRunner {
     let opened = opensDirectories ? try openDirectories(of: steps) : []
     defer { close(opened) }
     let changed = steps.untilChanged
-    var isForeign = false
+    var memory = Memory()
     for (count, step) in steps[..<changed].enumerated() {
-      do throws(Errno) { try run(step, own, &isForeign) } catch {
-        undo(steps[..<count], sweeps: steps[...count].contains(where: \.usesWork) && !isForeign)
+      do throws(Errno) { try run(step, own, &memory) } catch {
+        undo(steps[..<count], memory, sweeps: steps[...count].contains(where: \.usesWork))
         throw error
       }
     }
     for step in steps[changed...] {
-      do throws(Errno) { try run(step, own, &isForeign) } catch {
-        Log.error(
-          "a whiteout that hides nothing is left in the upper directory; 'varve check --repair' removes it: "
-            + "\(error)")
+      do throws(Errno) { try run(step, own, &memory) } catch {
+        let what =
+          step == .sweep
+          ? "something of a user's is left in '.varve/work'" : "a whiteout that hides nothing is left"
+        Log.error("after a change of the upper directory \(what); 'varve check' names it: \(error)")
       }
     }
   }
 
+  /// What a plan has to know to be taken back.
+  private struct Memory {
+    /// The redirects that it wrote over.
+    var redirects: [(position: Position, former: [UInt8]?)] = []
+    /// What is in the workshop is not ours, and could not be moved away from there.
+    var isForeign = false
+  }
+
   /// Takes back what steps have done before one failed: an error means that nothing has changed.
-  private func undo(_ steps: ArraySlice<PlanStep>, sweeps: Bool) {
+  private func undo(_ steps: ArraySlice<PlanStep>, _ memory: Memory, sweeps: Bool) {
+    var sweeps = sweeps && !memory.isForeign
     for step in steps.reversed() {
       switch step {
       case .trade(.work, _, let other):
         // The directory that a twin took the place of, with its number and its times. If it cannot be had back, the twin
         // shows the same.
         try? rename(.work, other, .exchange)
+        // Something else may have come there meanwhile.
+        if (try? holds(.directory, at: .work)) != true { sweeps = keepAside() && sweeps }
       case .close(let position) where position != .work:
         // A directory that only its flag closed opens again with the flag.
         try? unmark(opaqueName, at: position)
       default: break
       }
     }
+    // It would show what it leads to also where its old name would not.
+    for redirect in memory.redirects.reversed() {
+      if let former = redirect.former {
+        try? mark(redirectName, former, at: redirect.position)
+      } else {
+        try? unmark(redirectName, at: redirect.position)
+      }
+    }
     // Whatever is there now nobody sees; what cannot be removed goes at the next mount.
     if sweeps { try? sweep() }
   }
 
-  /// `isForeign` becomes true if what is in the workshop then is not ours, and could not be moved away from there.
+  /// Moves what is a user's away from the workshop, or else to a name by which the next mount does that; whether it could.
+  private func keepAside() -> Bool {
+    do throws(Errno) { try setAside(work) } catch {
+      return
+        (try? FileName.with(work) { name throws(Errno) in
+          try FileName.with(Workshop.keptName(of: work)) { kept throws(Errno) in
+            try workshop.rename(name, to: workshop, as: kept, .noReplace)
+          }
+        }) != nil
+    }
+    return true
+  }
+
   private func run(
-    _ step: PlanStep, _ own: (PlanStep) throws(Errno) -> Void, _ isForeign: inout Bool
+    _ step: PlanStep, _ own: (PlanStep) throws(Errno) -> Void, _ memory: inout Memory
   ) throws(Errno) {
     switch step {
     case .close(let position):
       try mark(opaqueName, [Marks.opaqueValue], at: position)
     case .setRedirect(let position):
+      let former = try at(position) { (directory, name) throws(Errno) in
+        try AttributeName.with(redirectName) { attribute throws(Errno) in
+          try directory.attribute(attribute, of: name)
+        }
+      }
+      memory.redirects.append((position, former))
       try setRedirect(to: position == .newName ? newLowerPath : lowerPath, at: position)
     case .link(let position):
       guard let object else { throw .inputOutput }
@@ -108,7 +146,7 @@ struct PlanRunner {
     case .exchange(let first, let second):
       try rename(first, second, .exchange)
     case .trade(let first, let expected, let second):
-      try trade(first, for: expected, at: second, &isForeign)
+      try trade(first, for: expected, at: second, &memory.isForeign)
     case .remove(.work):
       // What stays in the workshop goes at the next mount.
       try? at(.work) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
@@ -143,7 +181,7 @@ struct PlanRunner {
     } catch {
       do throws(Errno) { try rename(first, second, .exchange) } catch let failure {
         Log.error("what took a name behind the mount could not be given it back: \(failure)")
-        isForeign = first == .work && (try? setAside(work)) == nil
+        isForeign = first == .work && !keepAside()
       }
       throw error
     }
