@@ -152,7 +152,7 @@ package final class VolumeInspection: Sendable {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
       for name in try workshop.descriptor.names() where name != Workshop.whiteout {
-        if try ReplacementFiles.isSwept(name, in: workshop) { names.append(Array("work/".utf8) + name) }
+        if ReplacementFiles.isSwept(name, in: workshop) { names.append(Array("work/".utf8) + name) }
       }
     } catch .noSuchFile {
       // It is made with the first mount for writing.

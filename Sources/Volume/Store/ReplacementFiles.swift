@@ -7,17 +7,12 @@ import LinuxFiles
 import RecordFormat
 
 enum ReplacementFiles {
-  /// Whether a mount sweeps a name in the workshop; a link or a FIFO that only has such a name is nobody's content.
-  static func isSwept(_ name: [UInt8], in workshop: SharedDescriptor) throws(Errno) -> Bool {
+  /// Whether a mount sweeps a name in the workshop: also a link or a FIFO that only has such a name.
+  static func isSwept(_ name: [UInt8], in workshop: SharedDescriptor) -> Bool {
     guard ReplacementTrailer.isName(name) || ReplacementTrailer.isNote(name) else { return true }
-    let text = name
-    return try FileName.with(text) { name throws(Errno) in
-      do throws(Errno) {
-        return try workshop.descriptor.status(of: name).kind != .regular
-      } catch .noSuchFile {
-        return false
-      }
-    }
+    // What cannot be looked at is told where it is needed.
+    let status = try? FileName.with(name) { name throws(Errno) in try workshop.descriptor.status(of: name) }
+    return status.map { $0.kind != .regular } ?? false
   }
 
   /// A file under a name that is swept; for the daemon alone, whichever user it makes files for otherwise.
@@ -48,11 +43,7 @@ enum ReplacementFiles {
   }
 
   static func names(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {
-    var names: [[UInt8]] = []
-    for name in try workshop.descriptor.names() where ReplacementTrailer.isName(name) {
-      if try !isSwept(name, in: workshop) { names.append(name) }
-    }
-    return names
+    try workshop.descriptor.names().filter { ReplacementTrailer.isName($0) && !isSwept($0, in: workshop) }
   }
 
   static func notes(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {

@@ -3,17 +3,14 @@
 import LinuxFiles
 
 enum Sweeper {
-  /// Removes everything in the workshop but replacements of content, going down into directories; follows no link.
+  /// Removes everything in the workshop but replacements and notes, going down into directories; follows no link.
   ///
   /// `before` each removal it is asked whether that may go on.
   /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
   static func empty(
     workshop: SharedDescriptor, before: () throws(Errno) -> Void = {}
   ) throws(Errno) {
-    var swept: [[UInt8]] = []
-    for name in try workshop.descriptor.names() {
-      if try ReplacementFiles.isSwept(name, in: workshop) { swept.append(name) }
-    }
+    let swept = try workshop.descriptor.names().filter { ReplacementFiles.isSwept($0, in: workshop) }
     var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [(workshop, [], swept)]
     while var level = path.popLast() {
       try before()

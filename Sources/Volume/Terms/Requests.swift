@@ -180,7 +180,8 @@ package final class KernelLink: Sendable {
   private let age = Atomic<UInt8>(1)
   /// Makes the kernel write what programs changed of a node through mappings, and drop all pages of it.
   ///
-  /// The one call that waits for requests: only from a thread that serves none and holds no lock.
+  /// The one call that waits for requests, those that have its pages: from inside a request only for a node that this request
+  /// holds on to, and that nobody has open.
   package let dropPages: @Sendable (NodeID) -> Void
   /// Makes the remembered attributes of a node stale.
   package let expireAttributes: @Sendable (NodeID) -> Void

@@ -48,7 +48,7 @@ func headerSentence(_ word: String) -> String {
   case "slot-torn": "a crash left one of the two records of its size half written; the other one counts"
   case "shortened": "its end is cut off"
   case "length":
-    "it ends inside a page: something cut it off, or added to it; copy what can be read, or restore it from a backup"
+    "it ends inside a page: cut it to a multiple of 4096 bytes if something was added, restore it if its end is gone"
   default: word
   }
 }

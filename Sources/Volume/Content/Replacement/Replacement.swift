@@ -79,7 +79,10 @@ final class ReplacementSite: Sendable {
     guard writesAsOwner else { return try work() }
     // What comes next is for the daemon itself; and so is this, where an id has no meaning for it.
     defer { try? ThreadIdentity.become(user: 0, group: 0) }
-    try? ThreadIdentity.become(user: user, group: group)
+    do throws(Errno) { try ThreadIdentity.become(user: user, group: group) } catch {
+      // The thread may still act for somebody else.
+      try? ThreadIdentity.become(user: 0, group: 0)
+    }
     return try work()
   }
 

@@ -1,5 +1,5 @@
 // Replacements that were interrupted: finished, or dropped. It takes no key, and no walk of the tree: time is
-// proportional to the work files that are left.
+// proportional to the work files that are left, and for one whose file is not under its path to the index of hard links.
 
 package import LinuxFiles
 package import RecordFormat
@@ -23,7 +23,7 @@ extension ReplacementSite {
 
   /// Settles what is in the workshop, before the volume serves anybody.
   ///
-  /// A work file whose file is not under its path any more is kept: its file finds it by its number when it is opened. Fails
+  /// A work file whose file is neither under its path any more nor in the index is kept: its file finds it by its number when it is opened. Fails
   /// where a note of a change of class would stay.
   @discardableResult
   func recover(beneath root: SharedDescriptor) throws(Errno) -> ReplacementRecovery {

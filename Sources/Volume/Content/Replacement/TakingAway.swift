@@ -24,7 +24,8 @@ extension ReplacementSite {
       try workshop.descriptor.sync()
     } catch {
       guard let file, (try? empty(file)) != nil else { throw error }
-      Log.error("a work file that is not needed stays until the next mount, without its content: \(error)")
+      Log.error(
+        "what a replacement or a class change left stays until the next mount, without its content: \(error)")
     }
   }
 
