@@ -271,13 +271,15 @@ class SealedFile:
 
     def block(self, block):
         """The plaintext of a block that exists; empty if it is zeros."""
-        for entry in self.entries(block):
+        entries = self.entries(block)
+        for entry in entries:
             found = self.version(block, entry)
             if found is not None:
                 return found
             generation = number(entry, 24, 8)
             lost = self.doubtful and generation > self.committed
             require(lost, f"generation {generation} does not open")
+        require(len(entries) < 2, "neither of two entries opens")
         return b""
 
     def cut(self):

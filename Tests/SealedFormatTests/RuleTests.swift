@@ -44,7 +44,7 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
       $0.generation > 0 && block.number < 5
         && !(rules.floor.generation > 0 && block.number >= 2 && $0.generation <= 3)
     }.sorted { $0.generation > $1.generation }
-    var expected = ReadingRules.Answer.zeros
+    var expected = live.count == 2 ? ReadingRules.Answer.damage : .zeros
     if live.count == 2, live[0].generation == live[1].generation {
       expected = .damage
     } else {
@@ -289,7 +289,9 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
     for (pair, good, left) in [
       (Pair(old, version(8, page: 2)), true, Pair(old, version(8, page: 2))),
       (Pair(old, version(8, page: 2)), false, Pair(old)),
-      (Pair(version(10), version(8, page: 2)), false, Pair()),
+      // A second version is only added to one that is durable.
+      (Pair(version(10), version(8, page: 2)), false, Pair(.none, version(8, page: 2).withoutPage)),
+      (Pair(version(10)), false, Pair()),
       // Committed: it stays, whether it verifies or not.
       (Pair(old), false, Pair(old)),
     ] {

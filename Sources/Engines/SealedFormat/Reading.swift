@@ -114,29 +114,27 @@ package struct ReadingRules: Hashable, Sendable {
     let (first, second) = (isLive(pair.first, of: block), isLive(pair.second, of: block))
     switch (first, second) {
     case (false, false): return .zeros
-    case (true, false): return usable(pair.first, older: nil)
-    case (false, true): return usable(pair.second, older: nil)
+    case (true, false): return usable(pair.first, of: block, pair)
+    case (false, true): return usable(pair.second, of: block, pair)
     case (true, true):
       guard pair.first.generation != pair.second.generation else { return .damage }
-      return pair.first.generation > pair.second.generation
-        ? usable(pair.first, older: pair.second) : usable(pair.second, older: pair.first)
+      return usable(
+        pair.first.generation > pair.second.generation ? pair.first : pair.second, of: block, pair)
     }
   }
 
+  private func usable(_ version: Version, of block: Block, _ pair: Pair) -> Answer {
+    version.target == .invalid ? afterFailure(of: version, of: block, pair) : .verify(version)
+  }
+
   /// The answer when `failed`, which `content` gave, did not verify.
+  ///
+  /// A committed version that fails is damage, never its predecessor and never zeros. Of two versions one is durable,
+  /// whatever the slot knows of that: a writer adds a second one to nothing else.
   package func afterFailure(of failed: Version, of block: Block, _ pair: Pair) -> Answer {
-    let other = pair.first == failed ? pair.second : pair.first
-    let older = isLive(other, of: block) && other.generation < failed.generation ? other : nil
-    return afterFailure(of: failed, older: older)
-  }
-
-  private func usable(_ version: Version, older: Version?) -> Answer {
-    version.target == .invalid ? afterFailure(of: version, older: older) : .verify(version)
-  }
-
-  /// A committed version that fails is damage, never its predecessor and never zeros.
-  private func afterFailure(of failed: Version, older: Version?) -> Answer {
     guard isDoubtful, failed.generation > committed else { return .damage }
-    return older.map { usable($0, older: nil) } ?? .zeros
+    let other = pair.first == failed ? pair.second : pair.first
+    guard isLive(other, of: block) else { return .zeros }
+    return other.generation < failed.generation ? usable(other, of: block, pair) : .damage
   }
 }

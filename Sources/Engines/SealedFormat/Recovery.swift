@@ -30,7 +30,7 @@ package struct Recovery: Sendable {
   /// The pair as it stays, given which versions verified.
   ///
   /// A pair that comes back changed, and each sector whose seal did not hold, is written in the plan. A committed version
-  /// that does not verify stays: it is damage, and reading says so. In a torn sector it stays without its page, which may
+  /// that does not verify stays: it is damage, and reading says so. So does the older of two that both fail. In a torn sector it stays without its page, which may
   /// be another block's.
   package mutating func settle(
     _ pair: Pair, of block: Block, isTorn: Bool = false, verified: (Version) -> Bool
@@ -51,9 +51,20 @@ package struct Recovery: Sendable {
         settled[half] = version.withoutPage
       }
     }
+    if let older = failedPredecessor(pair, of: block, settled) {
+      settled[older] = pair[older].withoutPage
+    }
     // A generation that was not counted must not stay.
     for half in Half.allCases where settled[half].generation > highest { settled[half] = .none }
     return settled
+  }
+
+  /// Of a pair of which nothing would stay, the version that was durable.
+  private func failedPredecessor(_ pair: Pair, of block: Block, _ settled: Pair) -> Half? {
+    guard settled.isEmpty, rules.isLive(pair.first, of: block), rules.isLive(pair.second, of: block),
+      let newest = pair.newest
+    else { return nil }
+    return newest.other
   }
 
   /// The page that a settled pair needs; those of all others are free when the plan is done.
