@@ -45,7 +45,11 @@ extension Volume {
   private func changed(to wanted: LiveSettings) -> ChangeRefusal? {
     let present = live.wanted
     let hadLock = directory.isLocked
-    if present.isReadOnly, !wanted.isReadOnly, let failure = becomeWritable() { return failure }
+    if present.isReadOnly, !wanted.isReadOnly {
+      if let failure = becomeWritable() { return failure }
+      // Now nobody else writes, and nobody here: a mapping that is written to must not bring back what was there before.
+      guard dropEncryptedPages() else { return .system(.busy) }
+    }
     do throws(Errno) {
       let writers = try put(wanted, over: present, hadLock: hadLock)
       guard writers == 0 else { return .openForWriting(files: writers) }

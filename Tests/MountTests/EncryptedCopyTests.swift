@@ -19,5 +19,14 @@ extension MountTests {
       defer { stage.remove() }
       try stage.run("copies", EncryptedStage.times(4, 200))
     }
+
+    @Test(
+      "A read-only mount beside the one that writes shows what was written, and never zeros; taking over it builds on that",
+      arguments: ["", "passthrough=off,no_explicit_inval_data"])
+    func beside(_ options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("beside", EncryptedStage.times(3, 120), options)
+    }
   }
 }

@@ -48,7 +48,8 @@ extension Volume {
       do throws(Errno) {
         var route = try route(
           to: content, by: descriptor, of: node.attachment, facts, mode, isKnown: isKnown)
-        if route == .cached(keepsPages: false) {
+        // Where nobody writes, the kernel may drop them by itself, whoever else has the file open.
+        if route == .cached(keepsPages: false), !live.forbidsChanges {
           link?.dropPages(node.id)
           route = .cached(keepsPages: true)
         }
@@ -141,7 +142,7 @@ extension Volume {
   /// Comes to the content of an encrypted file without a handle.
   func join(_ object: SealedObject, of node: Node, by way: SharedDescriptor, _ facts: Facts) {
     object.arriving {
-      if !object.join(way, changed: facts.status.change) { link?.dropPages(node.id) }
+      if !object.join(way, changed: facts.status.change), !live.forbidsChanges { link?.dropPages(node.id) }
     }
   }
 

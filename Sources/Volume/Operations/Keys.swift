@@ -117,6 +117,13 @@ extension Volume {
     }
   }
 
+  /// Has the kernel drop the pages of all encrypted files; whether it has none of them any more.
+  ///
+  /// Called from a thread that serves no requests.
+  func dropEncryptedPages() -> Bool {
+    dropPages(of: sealed.registered(in: .all).map(\.node), atMost: 10_000_000_000).isEmpty
+  }
+
   /// Has the kernel drop the pages of files; those of which it may still have some.
   private func dropPages(of nodes: [NodeID], atMost patience: UInt64) -> Set<NodeID> {
     guard let link, !nodes.isEmpty else { return [] }

@@ -54,6 +54,14 @@ final class SealedContext: SealedSurroundings {
       ? keeper.keyring.sessions.hasEndedForOthers(session) : keeper.keyring.sessions.hasEnded(session)
   }
 
+  var mayBeWrittenElsewhere: Bool { !isOfLower && keeper.live.forbidsChanges }
+
+  /// What cannot be found out is taken for a mount that writes.
+  var isWrittenElsewhere: Bool {
+    guard let directory = keeper.keyring.directory.descriptor else { return false }
+    return (try? VolumeDirectory.use(of: directory)) != .nobody
+  }
+
   /// Something that was written is in nobody's memory any more, and not on the disk for sure.
   func noteForgotten() {
     keeper.noteUnfinished()
@@ -86,6 +94,8 @@ final class SealedContext: SealedSurroundings {
   }
 
   func report(_ event: SealedEvent) {
+    // What another mount is just writing is no damage.
+    if mayBeWrittenElsewhere, isWrittenElsewhere { return }
     guard keeper.count(event, in: inode) else { return }
     switch event {
     case .damaged(.header): Log.damage("inode \(inode): the header of the encrypted content cannot be read")

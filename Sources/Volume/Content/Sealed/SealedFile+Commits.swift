@@ -260,6 +260,8 @@ extension SealedFile {
 
 /// Bounds of what is done in one go.
 enum SealedLimits {
+  /// How often a block is looked at that another mount writes, a millisecond apart, before that is an error.
+  static let looksBesideWriter = 200
   /// Entries held in memory while an index is rewritten.
   static let entriesAtOnce = 4096
   /// Index pages that are read at the first change, so that all free pages are known: 12 MiB of file.

@@ -101,19 +101,57 @@ extension SealedFile {
   }
 
   /// Reads one block, older versions and holes included.
+  ///
+  /// What another mount writes at this moment may not fit together: then all is looked at anew. An older version, zeros and
+  /// damage are believed only when nobody writes.
   func readBlock(
     _ block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
   ) throws(Errno) {
+    var found = try look(at: block, into: &plain, &cipher)
+    if found != .whole, surroundings.mayBeWrittenElsewhere {
+      var tries = 0
+      var isWritten = true
+      while found != .whole, isWritten {
+        guard tries < SealedLimits.looksBesideWriter, !isOutdated(cipher.file) else { throw .inputOutput }
+        if tries > 0 { Clock.pause(milliseconds: 1) }
+        tries += 1
+        // Before the look: what a writer did that has ended since is there then.
+        isWritten = surroundings.isWrittenElsewhere
+        try load()
+        found = try look(at: block, into: &plain, &cipher)
+      }
+    }
+    switch found {
+    case .whole: return
+    case .older: reportLost(block)
+    case .zeros:
+      reportLost(block)
+      plain.wipe()
+    case .damage: throw damaged(block, cipher.file)
+    }
+  }
+
+  /// What a look at a block has come to.
+  private enum Look {
+    /// The block has its bytes.
+    case whole
+    /// It has those of before a write that was lost.
+    case older
+    /// Nothing is left of it but what was never synced.
+    case zeros
+    case damage
+  }
+
+  private func look(
+    at block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
+  ) throws(Errno) -> Look {
     while true {
       let rules = state.withLock { $0.rules }
       let pair = try pair(of: block, &cipher)
       var answer = rules.content(of: block, pair)
       var hasFailed = false
       while case .verify(let version) = answer {
-        if try reads(version, of: block, into: &plain, &cipher) {
-          if hasFailed { reportLost(block) }
-          return
-        }
+        if try reads(version, of: block, into: &plain, &cipher) { return hasFailed ? .older : .whole }
         hasFailed = true
         answer = rules.afterFailure(of: version, of: block, pair)
       }
@@ -122,9 +160,10 @@ extension SealedFile {
         let again = try self.pair(of: block, &cipher)
         if again != pair || state.withLock({ $0.rules }) != rules { continue }
       }
-      guard answer == .zeros else { throw damaged(block, cipher.file) }
-      if hasFailed { reportLost(block) }
-      return plain.wipe()
+      guard answer == .zeros else { return .damage }
+      if hasFailed { return .zeros }
+      plain.wipe()
+      return .whole
     }
   }
 

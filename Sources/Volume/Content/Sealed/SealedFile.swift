@@ -88,11 +88,13 @@ final class SealedFile<Store: SealedStore>: Sendable {
     } catch {
       throw damaged(.slots)
     }
+    // What was added since is in the slot that was read.
+    let present = surroundings.mayBeWrittenElsewhere ? try store.size() : size
     state.withLock { state in
       state.becomeEmpty()
       state.identity = identity
       state.view = view
-      state.pages = size / UInt64(Page.size)
+      state.pages = present / UInt64(Page.size)
       state.index.learn(0, page, readAt: state.index.changes)
     }
   }

@@ -14,6 +14,9 @@ extension SealedObject {
     /// The change time of the backing file when it was opened, or when its last user left; what is in memory of it is
     /// true of that.
     var seen: Timestamp?
+    /// Of what was read while another mount could write the file: the change time that it is true of; nil inside where it has
+    /// to be read anew for each request.
+    var readAt: Timestamp??
     /// When it was changed here last, by the clock that never goes back.
     var changedAt: UInt64 = 0
     /// How often something that was written could not be brought to the disk before the key was wiped.

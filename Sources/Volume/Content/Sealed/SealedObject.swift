@@ -29,7 +29,7 @@ final class SealedObject: EncryptedContent {
   }
 
   var head: KnownHead? {
-    guard let file = present else { return nil }
+    guard let file = present, file.mustStay || !context.mayBeWrittenElsewhere else { return nil }
     return KnownHead(protection: context.protection, size: file.size, isMarked: context.isMarked)
   }
 
@@ -78,13 +78,14 @@ final class SealedObject: EncryptedContent {
     let (isKnown, outdated): (Bool, SealedFile<BackingStore>?) = state.withLock { state in
       // A last close may be on its way that has not taken note of our own changes, or has not written the last slot.
       let isOurs = state.file.map { $0.mustStay || $0.store.wasTouched } ?? false
-      let isKnown = state.users > 0 || state.seen == nil || state.seen == changed || isOurs
+      let mayBeOutdated = state.users == 0 || context.mayBeWrittenElsewhere && state.file?.mustStay != true
+      let isKnown = !mayBeOutdated || state.seen == nil || state.seen == changed || isOurs
       var outdated: SealedFile<BackingStore>?
       // What rested for long may have been synced with all else on the machine: then a sync comes before its next change.
       let isLate = state.users == 0 && now >= state.changedAt &+ LeftStates.lifetime
       let isForgotten = isLate && state.file.map { $0.isChanged && !$0.mustStay && !isOurs } ?? false
       if !isKnown || isForgotten { swap(&outdated, &state.file) }
-      if state.users == 0 { state.seen = changed }
+      if mayBeOutdated { state.seen = changed }
       state.users += 1
       state.isResting = false
       // Who found it open has got the way that was there, whatever they will do.
@@ -227,7 +228,31 @@ final class SealedObject: EncryptedContent {
     context.protection == .completeUnlessOpen && state.withLock { $0.file != nil && $0.users > 0 }
   }
 
+  /// A mount that only reads may have been overtaken by one that writes: what it knows of a file counts while that is
+  /// unchanged, and not for writing.
+  private func forgetOutdated() throws(Errno) {
+    let mayBeWritten = context.mayBeWrittenElsewhere
+    let (readAt, way) = state.withLock { ($0.readAt, $0.way) }
+    guard mayBeWritten || readAt != nil else { return }
+    var present: Timestamp??
+    if mayBeWritten {
+      guard let way else { throw .stale }
+      let status = try way.descriptor.status()
+      if let readAt, readAt == status.change { return }
+      present = .some(status.isSettled ? status.change : nil)
+    }
+    let outdated: SealedFile<BackingStore>? = state.withLock { state in
+      // What this mount wrote itself, and owes, nobody else can have overtaken.
+      guard !(state.file?.mustStay ?? false) else { return nil }
+      state.readAt = present
+      defer { state.file = nil }
+      return state.file
+    }
+    _ = outdated
+  }
+
   private func loaded() throws(Errno) -> SealedFile<BackingStore> {
+    try forgetOutdated()
     if let file = state.withLock({ $0.file }) { return file }
     return try loading.withLock { (_) throws(Errno) in
       let (present, way, seen) = state.withLock { ($0.file, $0.way, $0.seen) }
@@ -303,6 +328,7 @@ final class SealedObject: EncryptedContent {
     defer { atWork.subtract(1, ordering: .releasing) }
     try loading.withLock { (_) throws(Errno) in
       try requireAlone()
+      try forgetOutdated()
       let (file, way) = state.withLock { ($0.file, $0.way) }
       if let file {
         do throws(Errno) { return try file.truncate(to: 0) } catch {

@@ -20,6 +20,10 @@ protocol SealedSurroundings: Sendable {
   /// sector is damaged.
   func keys(from sector: Span<UInt8>) throws(Errno) -> FileKeys
   func report(_ event: SealedEvent)
+  /// Whether another mount may write the file at any moment, which this one may not.
+  var mayBeWrittenElsewhere: Bool { get }
+  /// Whether one does write to the volume now.
+  var isWrittenElsewhere: Bool { get }
   /// So many free pages at the end of a backing file are cut off; fewer are only punched.
   var pagesWorthCutting: UInt64 { get }
 }
@@ -27,6 +31,8 @@ protocol SealedSurroundings: Sendable {
 extension SealedSurroundings {
   var pagesWorthCutting: UInt64 { 256 }
   func isPending(_ session: UInt64) -> Bool { false }
+  var mayBeWrittenElsewhere: Bool { false }
+  var isWrittenElsewhere: Bool { false }
 }
 
 /// What should be reported.
