@@ -188,4 +188,22 @@ extension EncryptedFileTests {
     tree.user = 0
     #expect(try tree.read("plain/mine") == "secret")
   }
+
+  @Test("A lock does not move the time that was set for an open file")
+  func lockingDoesNotMoveItsTime() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "")
+    let wanted = Timestamp(seconds: 1_000_000, nanoseconds: 5)
+    try tree.open("a/file", [.read, .write]) { volume, handle in
+      try write(volume, handle, String(repeating: "x", count: 400_000))
+      try volume.synchronize(handle, dataOnly: false)
+      // A hole, and a page that only the commit of the lock sets free: together more than a file keeps.
+      try write(volume, handle, "z", at: 487_836)
+      try write(volume, handle, "y", at: 300_000)
+      try tree.change("a/file") { $0.modification = .set(wanted) }
+      try tree.lock()
+      #expect(try tree.attributes("a/file").modification == wanted)
+    }
+    #expect(try tree.attributes("a/file").modification == wanted)
+  }
 }
