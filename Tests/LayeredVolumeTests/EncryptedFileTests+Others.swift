@@ -206,4 +206,33 @@ extension EncryptedFileTests {
     }
     #expect(try tree.attributes("a/file").modification == wanted)
   }
+
+  @Test(
+    "While a program may have a file mapped for writing, all of it counts as data", arguments: [true, false])
+  func holesOfMappedFiles(isEncrypted: Bool) throws {
+    let tree = try Tree.vault()
+    let path = isEncrypted ? "a/file" : "plain/file"
+    try tree.make(path, "")
+    try tree.change(path) { $0.size = 1 << 20 }
+    let data: UInt32 = 3
+    let hole: UInt32 = 4
+    try tree.open(path) { volume, reader in
+      expect(.noDevice) { _ = try volume.seek(reader, offset: 5, whence: data) }
+      // What is in a mapping the kernel has not told of.
+      try tree.open(path, [.read, .write]) { _, _ in
+        let found = try (
+          volume.seek(reader, offset: 5, whence: data), volume.seek(reader, offset: 5, whence: hole)
+        )
+        #expect(found == (5, 1 << 20))
+        for whence in [data, hole] {
+          expect(.noDevice) { _ = try volume.seek(reader, offset: 1 << 20, whence: whence) }
+        }
+      }
+      // To map for writing one must read as well.
+      try tree.open(path, .write) { _, _ in
+        expect(.noDevice) { _ = try volume.seek(reader, offset: 5, whence: data) }
+      }
+      #expect(try volume.seek(reader, offset: 5, whence: hole) == 5)
+    }
+  }
 }
