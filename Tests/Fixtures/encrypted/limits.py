@@ -359,6 +359,14 @@ def fill(vault, dice):
     require(locked.returncode == 0, f"lock while full: {locked.stderr}")
     vault.unlock()
     same("locked while full, it differs")
+    with open(f"{vault.upper}/junk", "wb", buffering=0) as junk:
+        while tried(lambda: junk.write(bytes(4096))):
+            pass
+    changed = run(VARVE, "protect", "complete-unless-open", path, check=False)
+    require("ENOSPC" in changed.stderr, f"there was room for another class: {changed.stderr}")
+    require("second copy" not in changed.stderr, f"between classes only a key is stored: {changed.stderr}")
+    os.unlink(f"{vault.upper}/junk")
+    same("refused another class while full, it differs")
     os.close(filler)
     os.unlink(f"{vault.path}/a/filler")
     # The kernel tells the daemon of a close when that has returned.
