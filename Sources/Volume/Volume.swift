@@ -121,7 +121,7 @@ package final class Volume: Sendable {
       lowers.isEmpty ? nil : try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
     layers = numbering?.announced
     let heads = SealedHeads()
-    keyring = Keyring(of: directory, heads: heads)
+    keyring = Keyring(of: directory, over: lowers.map(\.directory), heads: heads)
     sealed = SealedKeeper(keyring, live)
     do throws(KeyFailure) { try keyring.lookForKeybag() } catch {
       throw VolumeFailure(error.sentence)

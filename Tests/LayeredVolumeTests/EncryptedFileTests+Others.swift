@@ -188,4 +188,51 @@ extension EncryptedFileTests {
     tree.user = 0
     #expect(try tree.read("plain/mine") == "secret")
   }
+
+  @Test("A lock does not move the time that was set for an open file")
+  func lockingDoesNotMoveItsTime() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "")
+    let wanted = Timestamp(seconds: 1_000_000, nanoseconds: 5)
+    try tree.open("a/file", [.read, .write]) { volume, handle in
+      try write(volume, handle, String(repeating: "x", count: 400_000))
+      try volume.synchronize(handle, dataOnly: false)
+      // A hole, and a page that only the commit of the lock sets free: together more than a file keeps.
+      try write(volume, handle, "z", at: 487_836)
+      try write(volume, handle, "y", at: 300_000)
+      try tree.change("a/file") { $0.modification = .set(wanted) }
+      try tree.lock()
+      #expect(try tree.attributes("a/file").modification == wanted)
+    }
+    #expect(try tree.attributes("a/file").modification == wanted)
+  }
+
+  @Test(
+    "While a program may have a file mapped for writing, all of it counts as data", arguments: [true, false])
+  func holesOfMappedFiles(isEncrypted: Bool) throws {
+    let tree = try Tree.vault()
+    let path = isEncrypted ? "a/file" : "plain/file"
+    try tree.make(path, "")
+    try tree.change(path) { $0.size = 1 << 20 }
+    let data: UInt32 = 3
+    let hole: UInt32 = 4
+    try tree.open(path) { volume, reader in
+      expect(.noDevice) { _ = try volume.seek(reader, offset: 5, whence: data) }
+      // What is in a mapping the kernel has not told of.
+      try tree.open(path, [.read, .write]) { _, _ in
+        let found = try (
+          volume.seek(reader, offset: 5, whence: data), volume.seek(reader, offset: 5, whence: hole)
+        )
+        #expect(found == (5, 1 << 20))
+        for whence in [data, hole] {
+          expect(.noDevice) { _ = try volume.seek(reader, offset: 1 << 20, whence: whence) }
+        }
+      }
+      // To map for writing one must read as well.
+      try tree.open(path, .write) { _, _ in
+        expect(.noDevice) { _ = try volume.seek(reader, offset: 5, whence: data) }
+      }
+      #expect(try volume.seek(reader, offset: 5, whence: hole) == 5)
+    }
+  }
 }

@@ -32,6 +32,10 @@ import Testing
   private func tree(_ lower: Tree) throws -> LayeredTree {
     try lower.make("a/file", "text")
     lower.unmount()
+    return try tree(over: lower)
+  }
+
+  private func tree(over lower: Tree) throws -> LayeredTree {
     let tree = try LayeredTree(making: { base in
       _ = try Volume(UpperRoot(Array("\(base)/upper".utf8)), options: VolumeOptions())
       try StoredKeys.storeKeybag(in: "\(base)/upper")
@@ -73,5 +77,28 @@ import Testing
       #expect(throws: Errno.delayed(.inUse)) { try tree.setClass("plain/file", "none") }
     }
     try tree.setClass("plain/file", "none")
+  }
+
+  @Test("A file of a lower that has lost one of its names is decrypted by another, and nothing holds it open")
+  func afterANameIsGone() throws {
+    let lower = try Tree.vault()
+    try lower.make("a/file", "text")
+    lower.unmount()
+    try #require(Glibc.link("\(lower.path)/a/file", "\(lower.path)/a/other") == 0)
+    let tree = try tree(over: lower)
+    tree.remembers = true
+    try tree.at("a/file") { node in
+      #expect(try tree.read("a/file") == "text")
+      try tree.at("a/other") { #expect($0 == node) }
+      try tree.remove("a/other")
+      let caller = tree.caller
+      let volume = tree.volume
+      try AttributeName.with(Array("system.varve.class".utf8)) { (name) throws(Errno) in
+        try volume.setExtendedAttribute(
+          name, of: node, to: Array("none".utf8).span, .createOrReplace, for: caller)
+      }
+      #expect(try tree.read("a/file") == "text")
+    }
+    tree.remembers = false
   }
 }

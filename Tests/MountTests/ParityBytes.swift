@@ -62,8 +62,9 @@ extension ParityScenarios {
       side.truncate("file", 4)
       side.truncate("file", 8)
       side.truncate("file", -1)
-      let fd = side.open("file", O_RDWR)
-      side.read(fd, 20)
+      let fd = side.open("file", O_WRONLY)
+      let reader = side.open("file", O_RDONLY)
+      side.read(reader, 20)
       side.ftruncate(fd, 0)
       side.ftruncate(fd, 1 << 20)
       side.fstat(fd)
@@ -71,48 +72,52 @@ extension ParityScenarios {
       side.ftruncate(fd, .max)
       side.ftruncate(fd, 5)
       side.write(fd, "tail", at: 7)
-      side.read(fd, 20, at: 0)
-      side.extents(fd)
+      side.read(reader, 20, at: 0)
+      side.extents(reader)
     },
     Scenario("holes") { side in
-      let fd = side.open("file", O_CREAT | O_RDWR, 0o644)
+      // While somebody may have it mapped for writing, not every route shows holes.
+      let fd = side.open("file", O_CREAT | O_WRONLY, 0o644)
+      let reader = side.open("file", O_RDONLY)
       side.write(fd, "a", at: 0)
       side.write(fd, "b", at: 1 << 20)
       side.ftruncate(fd, 3 << 20)
       side.fsync(fd)
-      side.extents(fd)
+      side.extents(reader)
       for offset in [0, 1, 4096, 1 << 20, (1 << 20) + 4096, (3 << 20) - 1, 3 << 20, 4 << 20, -1] {
-        side.seek(fd, offset, 3)
-        side.seek(fd, offset, 4)
+        side.seek(reader, offset, 3)
+        side.seek(reader, offset, 4)
       }
-      side.read(fd, 8192, at: (1 << 20) - 4096)
+      side.read(reader, 8192, at: (1 << 20) - 4096)
       let empty = side.open("empty", O_CREAT | O_RDWR, 0o644)
       side.seek(empty, 0, 3)
       side.seek(empty, 0, 4)
     },
     Scenario("offsets beyond four gigabytes") { side in
-      let fd = side.open("big", O_CREAT | O_RDWR, 0o644)
+      let fd = side.open("big", O_CREAT | O_WRONLY, 0o644)
+      let reader = side.open("big", O_RDONLY)
       for offset in [(1 << 32) - 3, 1 << 32, (1 << 32) + 5, 5 << 32, (1 << 40) + 1] {
         side.write(fd, "at \(offset)", at: offset)
-        side.read(fd, 40, at: offset - 4)
+        side.read(reader, 40, at: offset - 4)
         side.fstat(fd)
       }
       side.fsync(fd)
-      side.extents(fd)
+      side.extents(reader)
       side.write(fd, "x", at: 1 << 60)
       side.fallocate(fd, 1, 6 << 32, 4096)
       side.fallocate(fd, 3, (1 << 32) - 4096, 8192)
-      side.read(fd, 40, at: (1 << 32) - 4)
+      side.read(reader, 40, at: (1 << 32) - 4)
       side.ftruncate(fd, (1 << 32) + 1)
       side.seek(fd, 0, 2)
     },
     Scenario("space") { side in
-      let fd = side.open("file", O_CREAT | O_RDWR, 0o644)
+      let fd = side.open("file", O_CREAT | O_WRONLY, 0o644)
+      let reader = side.open("file", O_RDONLY)
       func show() {
         side.fsync(fd)
         side.fstat(fd)
-        side.extents(fd)
-        side.read(fd, 1 << 18, at: 0)
+        side.extents(reader)
+        side.read(reader, 1 << 18, at: 0)
       }
       for letter in ["a", "b", "c", "d", "e", "f", "g", "h"] {
         side.write(fd, String(repeating: letter, count: 4096))

@@ -103,7 +103,7 @@ import Testing
         mayEnd.wait()
       }
     }
-    let thread = try PlainThread { try? file.commit() }
+    let thread = try PlainThread { _ = try? file.commit() }
     isSyncing.wait()
     store.state.withLock { state in
       state.beforeWrite = { [store] in

@@ -55,7 +55,7 @@ extension Keyring {
       guard directory.isLocked else { throw .system(.readOnly) }
       let volume = opened.keybag.volume
       try SessionLogFile(directory).requireUnused()
-      if !besideEncrypted, let path = EncryptedSearch.file(below: directory.root) {
+      if !besideEncrypted, let path = EncryptedSearch.file(below: [directory.root] + lowers) {
         throw .encryptedFiles(path)
       }
       // Older versions keep out before there is anything that they would leave unprotected.

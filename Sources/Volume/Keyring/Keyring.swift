@@ -34,6 +34,8 @@ package final class Keyring: Sendable {
   }
 
   let directory: VolumeDirectory
+  /// What the volume shows below its upper directory.
+  let lowers: [SharedDescriptor]
   private let heads: SealedHeads
   /// The contexts that everything of this volume is encrypted with, freed at every lock.
   package let contexts = AeadPool()
@@ -47,8 +49,11 @@ package final class Keyring: Sendable {
   private let locks = Atomic<UInt64>(0)
   private let lettingGo = Atomic(0)
 
-  init(of directory: VolumeDirectory, heads: SealedHeads = SealedHeads()) {
+  init(
+    of directory: VolumeDirectory, over lowers: [SharedDescriptor] = [], heads: SealedHeads = SealedHeads()
+  ) {
     self.directory = directory
+    self.lowers = lowers
     self.heads = heads
     sessions = Sessions(of: directory)
   }

@@ -219,7 +219,7 @@ extension Volume {
         copy.isPublished = true
         settle(node, on: target, identity, copy, indexedAs: entry)
       }
-      unlinked.keep(node.attachment, by: target)
+      unlinked.keep(node.attachment, by: way(to: target))
       return true
     }
   }
@@ -243,14 +243,22 @@ extension Volume {
     if let attachment = node.existingAttachment {
       if node.isDirectory { resolver.directories.drop(attachment) }
       for handle in attachment.state.withLock({ $0.file.handles }) { handle.follow(target) }
+      let pinned = attachment.state.withLock({ $0.pin.way == nil }) ? nil : way(to: target)
       attachment.state.withLock {
-        if $0.pin.way != nil { $0.pin.way = target }
+        if $0.pin.way != nil { $0.pin.way = pinned ?? target }
         $0.file.lowerWay = nil
       }
     }
     copyUps.count(bytes: copy.kind == .directory ? 0 : copy.size)
     // Its change time is another, and its blocks.
     link?.expireAttributes(node.id)
+  }
+
+  /// Leads to a copy without having it open: who keeps it longer would be in the way of a lease.
+  private func way(to copy: SharedDescriptor) -> SharedDescriptor {
+    guard !copy.descriptor.isPath else { return copy }
+    // Without one it is held as it is.
+    return (try? SharedDescriptor(copy.descriptor.reopen(.path))) ?? copy
   }
 
   /// Gives a copy everything but its bytes and its name; which object it is.

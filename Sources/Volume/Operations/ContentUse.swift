@@ -242,6 +242,25 @@ extension Volume {
     }
   }
 
+  /// Forgets the key of a file that may be in use, and gives back what its last commit takes away; under the node's
+  /// exclusive lock and within `ending`.
+  ///
+  /// That commit frees pages, so there can be more to write than ``complete(_:of:)`` found.
+  func lockDown(_ object: SealedObject, of node: Node, mayBeLate: Bool) {
+    guard object.isChanged, let way = object.way, !live.forbidsChanges else {
+      return _ = object.lockDown(mayBeLate: mayBeLate)
+    }
+    actAsOwner(node.attachment.marks.owner)
+    let before: BackingState
+    do throws(Errno) { before = try backingState(of: node, way.descriptor) } catch {
+      failed(error)
+      return _ = object.lockDown(mayBeLate: mayBeLate)
+    }
+    _ = object.lockDown(mayBeLate: mayBeLate) {
+      do throws(Errno) { try before.giveBack(to: way.descriptor) } catch { failed(error) }
+    }
+  }
+
   private func failed(_ error: Errno) {
     sealed.noteUnfinished()
     Log.error("what was written to an encrypted file could not be completed: \(error)")

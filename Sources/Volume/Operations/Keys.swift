@@ -160,7 +160,7 @@ extension Volume {
       try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
         object.ending {
           complete(object, of: node)
-          _ = object.lockDown(mayBeLate: mayBeLate)
+          lockDown(object, of: node, mayBeLate: mayBeLate)
         }
       }
     } catch {

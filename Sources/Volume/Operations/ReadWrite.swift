@@ -202,7 +202,25 @@ extension Volume {
     guard let origin = SeekOrigin(rawValue: CInt(truncatingIfNeeded: whence)) else { throw .invalid }
     // A negative offset is, as on other file systems, one behind the end.
     guard let start = Int64(exactly: offset) else { throw .noDevice }
-    return try file.content.seek(from: start, origin)
+    guard origin == .data || origin == .hole, mayHaveUnseenData(file) else {
+      return try file.content.seek(from: start, origin)
+    }
+    let size = try file.content.size()
+    guard offset < size else { throw .noDevice }
+    return origin == .data ? offset : size
+  }
+
+  /// Whether a program may have written to holes of a file through a mapping without that we were told.
+  ///
+  /// The kernel asks where data are (LSEEK) without writing its pages back first, and tells of no mapping. It lets go of
+  /// the handle behind one only when it has written back what the mapping had.
+  private func mayHaveUnseenData(_ file: OpenFile) -> Bool {
+    guard let attachment = file.node?.existingAttachment else { return false }
+    return attachment.state.withLock { state in
+      state.file.handles.contains {
+        ($0 as? OpenFile).map { $0.canMapForWriting && $0.route.keepsCopy } ?? false
+      }
+    }
   }
 
   package func copyRange(

@@ -1,5 +1,5 @@
-// Whether an upper directory holds encrypted files: asked before a volume gets its first keybag, because with a keybag of
-// its own it refuses the one that opens those files.
+// Whether the layers of a volume hold encrypted files: asked before it gets its first keybag, because with a keybag of its
+// own it refuses the one that opens those files.
 
 import LinuxFiles
 import SealedFormat
@@ -8,15 +8,17 @@ import SealedFormat
 enum EncryptedSearch {
   private static let patience: UInt64 = 3_000_000_000
 
-  /// The path of an encrypted file of any volume, below `root`; nil if none was found.
+  /// The path of an encrypted file of any volume, below one of the `roots`; nil if none was found.
   ///
-  /// Directories nearer to the root come first. What cannot be read is passed over.
-  static func file(below root: SharedDescriptor) -> [UInt8]? {
-    var search = State(end: Clock.monotonicNanoseconds + patience)
+  /// Directories nearer to the root come first. What cannot be read is passed over. Of a lower also files are found
+  /// that a layer above hides.
+  static func file(below roots: [SharedDescriptor]) -> [UInt8]? {
+    var search = State(
+      end: Clock.monotonicNanoseconds + patience, directories: roots.map { Place(root: $0, path: []) })
     while search.next < search.directories.count, search.goesOn {
-      let path = search.directories[search.next]
+      let place = search.directories[search.next]
       search.next += 1
-      if let found = try? look(in: path, below: root, &search) { return found }
+      if let found = try? look(in: place, &search) { return found }
     }
     if !search.goesOn {
       Log.notice(
@@ -26,20 +28,24 @@ enum EncryptedSearch {
     return nil
   }
 
+  private struct Place {
+    let root: SharedDescriptor
+    /// Below the root; the empty one is the root's own.
+    let path: [UInt8]
+  }
+
   private struct State {
     let end: UInt64
-    /// Paths below the root; the empty one is the root's own.
-    var directories: [[UInt8]] = [[]]
+    var directories: [Place]
     var next = 0
     var items = 0
 
     var goesOn: Bool { Clock.monotonicNanoseconds < end }
   }
 
-  private static func look(
-    in path: [UInt8], below root: SharedDescriptor, _ search: inout State
-  ) throws(Errno) -> [UInt8]? {
-    let directory = try open(path, below: root)
+  private static func look(in place: Place, _ search: inout State) throws(Errno) -> [UInt8]? {
+    let directory = try open(place)
+    let path = place.path
     var page = EntryBuffer()
     while search.goesOn, try directory.readEntries(into: &page) > 0 {
       while let entry = try page.next() {
@@ -54,16 +60,18 @@ enum EncryptedSearch {
         }
         if isFile { return below }
         // Where the file system does not say, opening it does.
-        if entry.kind == .directory || entry.kind == nil { search.directories.append(below) }
+        if entry.kind == .directory || entry.kind == nil {
+          search.directories.append(Place(root: place.root, path: below))
+        }
       }
     }
     return nil
   }
 
-  private static func open(_ path: [UInt8], below root: SharedDescriptor) throws(Errno) -> Descriptor {
+  private static func open(_ place: Place) throws(Errno) -> Descriptor {
     let flags: OpenFlags = [.readOnly, .directory]
-    guard !path.isEmpty else { return try root.descriptor.reopen(flags) }
-    return try root.descriptor.openDirectoryPath(beneath: path.span).reopen(flags)
+    guard !place.path.isEmpty else { return try place.root.descriptor.reopen(flags) }
+    return try place.root.descriptor.openDirectoryPath(beneath: place.path.span).reopen(flags)
   }
 
   private static func isEncrypted(_ name: borrowing FileName, in directory: borrowing Descriptor) -> Bool {

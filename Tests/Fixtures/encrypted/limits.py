@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import mmap
 import os
 import random
 import shutil
@@ -34,8 +35,9 @@ def sparse(vault):
     timed(1, "closing", lambda: os.close(file))
     vault.unmount()
     vault.mount()
-    file = os.open(path, os.O_RDWR)
-    timed(1, "the first write of a mount", lambda: os.pwrite(file, b"third", 7 * GIB))
+    # Not for both: what may be mapped for writing shows no holes.
+    writer, file = os.open(path, os.O_WRONLY), os.open(path, os.O_RDONLY)
+    timed(1, "the first write of a mount", lambda: os.pwrite(writer, b"third", 7 * GIB))
     places = []
     at = 0
     while error_of(lambda: os.lseek(file, at, os.SEEK_DATA)) is None:
@@ -44,19 +46,20 @@ def sparse(vault):
     require(places == [5 * GIB, 7 * GIB, 10 * GIB - 4096], f"data at {places}")
 
     def punch(start, end):
-        require(libc.fallocate(file, 3, ctypes.c_long(start), ctypes.c_long(end - start)) == 0, "punch")
+        require(libc.fallocate(writer, 3, ctypes.c_long(start), ctypes.c_long(end - start)) == 0, "punch")
 
     timed(1, "punching", lambda: punch(6 * GIB, 9 * GIB))
     require(os.pread(file, 5, 7 * GIB) == bytes(5), "a hole has bytes")
     require(os.lseek(file, 6 * GIB, os.SEEK_DATA) == 10 * GIB - 4096, "punched data are found")
-    timed(1, "cutting", lambda: os.ftruncate(file, GIB))
-    timed(1, "cutting lower", lambda: os.ftruncate(file, GIB // 2))
-    timed(1, "extending again", lambda: os.ftruncate(file, 10 * GIB))
+    timed(1, "cutting", lambda: os.ftruncate(writer, GIB))
+    timed(1, "cutting lower", lambda: os.ftruncate(writer, GIB // 2))
+    timed(1, "extending again", lambda: os.ftruncate(writer, 10 * GIB))
     require(os.pread(file, 6, 5 * GIB) == bytes(6), "what was cut off is there again")
-    timed(1, "a sync after cutting", lambda: (os.fsync(file), os.fsync(file)))
-    os.pwrite(file, b"crash", 3 * GIB)
-    os.fsync(file)
+    timed(1, "a sync after cutting", lambda: (os.fsync(writer), os.fsync(writer)))
+    os.pwrite(writer, b"crash", 3 * GIB)
+    os.fsync(writer)
     vault.kill()
+    os.close(writer)
     os.close(file)
     vault.mount()
     file = os.open(path, os.O_RDWR)
@@ -65,6 +68,20 @@ def sparse(vault):
     os.close(file)
     timed(1, "opening", lambda: os.close(os.open(path, os.O_RDONLY)))
     os.unlink(path)
+
+
+def mapped(vault):
+    """A copy has what was written through a mapping, which the kernel has not brought yet."""
+    path, size = f"{vault.path}/a/mapped", 1 << 20
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    os.ftruncate(file, size)
+    memory = mmap.mmap(file, size)
+    os.close(file)
+    memory[500_000:500_005] = b"dirty"
+    run("cp", path, f"{path}-copy")
+    with open(f"{path}-copy", "rb") as copy:
+        require(copy.read() == memory[:], "a copy of a mapped file differs")
+    memory.close()
 
 
 def many_users(vault):
@@ -342,6 +359,14 @@ def fill(vault, dice):
     require(locked.returncode == 0, f"lock while full: {locked.stderr}")
     vault.unlock()
     same("locked while full, it differs")
+    with open(f"{vault.upper}/junk", "wb", buffering=0) as junk:
+        while tried(lambda: junk.write(bytes(4096))):
+            pass
+    changed = run(VARVE, "protect", "complete-unless-open", path, check=False)
+    require("ENOSPC" in changed.stderr, f"there was room for another class: {changed.stderr}")
+    require("second copy" not in changed.stderr, f"between classes only a key is stored: {changed.stderr}")
+    os.unlink(f"{vault.upper}/junk")
+    same("refused another class while full, it differs")
     os.close(filler)
     os.unlink(f"{vault.path}/a/filler")
     # The kernel tells the daemon of a close when that has returned.
@@ -361,7 +386,7 @@ def fill(vault, dice):
 def main():
     base = sys.argv[1]
     with Vault(base) as vault:
-        for part in (sparse, many_users, hard_links, capabilities, times, read_only):
+        for part in (sparse, mapped, many_users, hard_links, capabilities, times, read_only):
             guard = watch(120)
             part(vault)
             guard.cancel()

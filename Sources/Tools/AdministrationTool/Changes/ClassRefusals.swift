@@ -43,8 +43,9 @@ final class ClassRefusals: Sendable {
           ? "\(error): this needs the rights add_file and writeattr in the directory\(present)"
           : "\(error): this needs the rights read, write and writeattr of the file\(present)")
     case .noSpace, .quotaExceeded:
-      return Refusal(
-        "\(error): there is no room for a second copy of it, which is needed meanwhile; it is as it was")
+      // Between classes only its key is stored anew.
+      let need = before == "none" || wanted == "none" ? "a second copy of it" : "a note about the change"
+      return Refusal("\(error): there is no room for \(need), which is needed meanwhile; it is as it was")
     case .inputOutput:
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
     default: return Refusal.change(error, item.path, held.descriptor, needs: "writeattr")

@@ -14,10 +14,13 @@ extension SealedFile {
   }
 
   /// The same for those who change the file anyway, or give its times back: what a truncation cut off is cleared, too.
-  func commit() throws(Errno) {
+  ///
+  /// Answers whether anything of it was.
+  @discardableResult
+  func commit() throws(Errno) -> Bool {
     try commits.withLock { (_) throws(Errno) in
       try synchronizeAlone(dataOnly: true)
-      try turn.withLock { (_) throws(Errno) in try clearFloor() }
+      return try turn.withLock { (_) throws(Errno) in try clearFloor() }
     }
   }
 
@@ -154,13 +157,14 @@ extension SealedFile {
   /// If that fails it is left to a later one: the change itself has no part in it. Under the turn.
   func clearFloorBeforeChange() {
     guard state.withLock({ $0.commit.map { $0.mayClearFloor && $0.frozen == nil } ?? false }) else { return }
-    try? clearFloor()
+    _ = try? clearFloor()
   }
 
-  /// Under a durable floor: the entries it hides go, and their pages are free.
-  private func clearFloor() throws(Errno) {
+  /// Under a durable floor: the entries it hides go, and their pages are free; false without one.
+  @discardableResult
+  private func clearFloor() throws(Errno) -> Bool {
     guard var cipher = try currentCipher(), let commit = state.withLock({ $0.commit }), commit.mayClearFloor
-    else { return }
+    else { return false }
     var changes: [EntryChange] = []
     var freed: [Page] = []
     let start = commit.floor.block
@@ -182,6 +186,7 @@ extension SealedFile {
       for page in freed { state.free.free(page) }
       state.hasFreed = state.hasFreed || !freed.isEmpty
     }
+    return true
   }
 
   /// Nobody uses the file any more: its last slot is written, and what is free goes back to the disk.

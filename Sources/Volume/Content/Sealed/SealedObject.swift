@@ -348,18 +348,21 @@ final class SealedObject: EncryptedContent {
   ///
   /// Within ``ending(_:)``, when the class is closed and nobody is at work, or never will be again. `mayBeLate`: the lock
   /// may have gone on without us, and the class may be open again; then the key stays with those who use the file.
-  func lockDown(mayBeLate: Bool = false) -> Bool {
+  /// `restoring`: called if the backing file was touched, so that its times can be given back.
+  func lockDown(mayBeLate: Bool = false, restoring: () -> Void = {}) -> Bool {
     let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
     guard let file, !isOpenUnlessOpen else { return true }
     var isWhole = !file.owesAfterFailure
-    do throws(Errno) {
-      // What rests has its last slot, if that could be written, and is synced before it is changed again.
-      if isUsed || file.mustStay, isWhole, file.isChanged {
-        try file.commit()
-        _ = try file.close()
+    // What rests has its last slot, if that could be written, and is synced before it is changed again.
+    if isUsed || file.mustStay, isWhole, file.isChanged {
+      var isTouched = true
+      do throws(Errno) {
+        let isCleared = try file.commit()
+        isTouched = try file.close() || isCleared
+      } catch {
+        isWhole = false
       }
-    } catch {
-      isWhole = false
+      if isTouched { restoring() }
     }
     if !isWhole || file.owesAnnouncement { context.noteForgotten() }
     state.withLock { state in
