@@ -178,9 +178,9 @@ final class VolumeDirectory: Sendable {
       var made = likely
       made.namespace = try space.choose(writingTo: directory)
       try refusePlanted(made.namespace, in: root)
-      let holdsItems = try holdsItems(root)
-      if holdsItems { made = made.withRecords }
-      let unheeded = holdsItems ? try findUnheeded(made.namespace, in: root) : nil
+      let mayHoldRecords = try holdsItems(root) || holdsRecord(root)
+      if mayHoldRecords { made = made.withRecords }
+      let unheeded = mayHoldRecords ? try findUnheeded(made.namespace, in: root) : nil
       // Unless another mount was faster, and has ended again.
       isFresh = try storedHeader(in: directory) == nil
       let volume = try open(
