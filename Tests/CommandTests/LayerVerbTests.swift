@@ -229,6 +229,24 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A dry run counts a file with several names once, and a compressed one as it is stored")
+    func dryRunOnce()
+      throws
+    {
+      let desk = try Desk.layered("echo text > f; ln f g; ln f h")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chmod -n -R 600 . 2>&1 | grep 'would be copied'; chmod 600 f g h; varve layer list | tail -n 1
+        """,
+        prints: """
+          1 item of lower layers, 5 bytes, would be copied to the upper directory
+          copied to the upper directory since it was mounted: 1 item, 5 bytes
+
+          """)
+      try desk.end()
+    }
+
     @Test("Each user is told what they may list") func rights() throws {
       let desk = try Desk.layered(
         "mkdir -p open closed; echo 1 > open/f; echo 2 > closed/f",
