@@ -229,6 +229,38 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("What the flag opaque of the root hides is told as removed, and a slash at the end is typed once")
+    func hiddenByRoot() throws {
+      let desk = try Desk.layered(
+        "mkdir d; echo 1 > a; echo 2 > b; echo 3 > d/x",
+        "varve chflags opaque .; echo new > a; mkdir d; echo > d/y")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        ls; varve layer diff; varve layer diff d/ | sed 's/^/in d: /'; cd ..; varve layer diff mount//
+        """,
+        prints: """
+          a
+          d
+          D ./a
+          A ./a
+          D ./b
+          D ./d/
+          A ./d/
+          A ./d/y
+          in d: A d/
+          in d: A d/y
+          D mount/a
+          A mount/a
+          D mount/b
+          D mount/d/
+          A mount/d/
+          A mount/d/y
+
+          """)
+      try desk.end()
+    }
+
     @Test("A dry run counts a file with several names once, and a compressed one as it is stored")
     func dryRunOnce()
       throws
