@@ -261,6 +261,28 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Another directory at the path of a lower is told of, once it was mounted for the last time")
+    func replaced()
+      throws
+    {
+      let desk = try Desk.layered("echo 1 > f", "echo 2 >> f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cd $BASE; again() { varve umount mount; varve mount -o lower=$1 upper mount 2>/dev/null; varve layer list mount | grep last; }
+        again one:two; mv one former; mkdir one; again one:two; varve status mount | grep -c replacedLowers; again one:two
+        again ''; again ''; again one:two
+        """,
+        prints: """
+          the last time another directory was there: BASE/one
+          1
+          the last time it was mounted over: BASE/one:BASE/two
+          the last time it was mounted without lowers
+
+          """)
+      try desk.end()
+    }
+
     @Test("A dry run counts a file with several names once, and a compressed one as it is stored")
     func dryRunOnce()
       throws
