@@ -146,6 +146,33 @@ extension CommandTests {
           """)
     }
 
+    /// `$1`: what is asked of the names of the file that was changed, as a user whom its list refuses.
+    private static let refused = """
+      cp '\(Program.built("varve"))' $BASE/varve; chmod 755 $BASE/varve $BASE
+      listed() { mounted varve chmod +a 'everyone deny read' a; }
+      names() { mounted sh -c 'stat -c "%n %h %s" "$@"; for f; do setpriv --reuid 5001 --clear-groups cat $f 2>/dev/null; done' - "$@"; }
+
+      """
+
+    @Test("The last name that a lower has of a changed file leads to the change and to its list")
+    func lastName() throws {
+      try expect(
+        try unmounted(),
+        LayerLinkCheckTests.refused + """
+          listed; rm $BASE/one/a $BASE/one/d/c; names a b
+          repaired; checked --lower $LOWERS; names a b
+          """,
+        prints: """
+          a 3 7
+          b 3 7
+          1
+          0
+          a 2 7
+          b 2 7
+
+          """)
+    }
+
     @Test("Entries that are not what they are called after are put aside, and missing ones entered again")
     func unbelieved() throws {
       try expect(

@@ -194,6 +194,7 @@ struct LayerCheck {
       // object are shown as one; those are counted in the index.
       guard isDirectory || status.linkCount == 1, let record,
         let numbers = stack.layer(place.layer)?.store.numbers,
+        numbers.origin(of: status, record).flatMap({ indexed[$0]?.isObject }) != true,
         let copy = claimedNumbers[numbers.number(of: status, record).value]
       else { return isDirectory }
       found(strayOrigin(copy, "was copied from an item that still shows, as \(shown(path))"))

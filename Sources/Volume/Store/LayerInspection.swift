@@ -161,9 +161,18 @@ package final class LayerInspection {
     renewsOrigins: Bool, found: (LayerFinding) -> Void, failed: ([UInt8], Errno) -> Void,
     isInterrupted: () -> Bool
   ) -> Int {
-    var check = LayerCheck(self, renewsOrigins: renewsOrigins)
-    check.run(found, failed, isInterrupted)
-    return check.renewable
+    let round = LayerRepairRound()
+    var renewable: Int?
+    repeat {
+      round.begin()
+      var check = LayerCheck(self, renewsOrigins: renewsOrigins)
+      let isFirst = renewable == nil
+      check.run(
+        { finding in if round.tells(finding) { found(round.watched(finding)) } },
+        { path, error in if isFirst { failed(path, error) } }, isInterrupted)
+      renewable = renewable ?? check.renewable
+    } while round.wantsAnother && !isInterrupted()
+    return renewable ?? 0
   }
 
   /// Writes down which directory the upper is now; after all origins were renewed.
