@@ -47,6 +47,10 @@ struct LayerCheck {
   var redirects: [[UInt8]: [UInt8]] = [:]
   /// Items of the upper that count names in lowers.
   var linked: [Source: Claim] = [:]
+  /// What the lowers have where the upper has names of an item that has an entry, by the inode in the upper.
+  var covered: [UInt64: Set<ItemOrigin>] = [:]
+  /// Entries that are called after a file system on which none of the lowers is.
+  var homeless: [Entry] = []
   /// The entries of the index of hard links, by the item that they stand for; those whose lowers are there.
   var indexed: [ItemOrigin: Entry] = [:]
   /// Items of lowers that were told to be damaged.
