@@ -146,6 +146,75 @@ extension CommandTests {
           """)
     }
 
+    /// `$1`: what is asked of the names of the file that was changed, as a user whom its list refuses.
+    private static let refused = """
+      cp '\(Program.built("varve"))' $BASE/varve; chmod 755 $BASE/varve $BASE
+      listed() { mounted varve chmod +a 'everyone deny read' a; }
+      names() { mounted sh -c 'stat -c "%n %h %s" "$@"; for f; do setpriv --reuid 5001 --clear-groups cat $f 2>/dev/null; done' - "$@"; }
+
+      """
+
+    @Test("The last name that a lower has of a changed file leads to the change and to its list")
+    func lastName() throws {
+      try expect(
+        try unmounted(),
+        LayerLinkCheckTests.refused + """
+          listed; rm $BASE/one/a $BASE/one/d/c; names a b
+          repaired; checked --lower $LOWERS; names a b
+          """,
+        prints: """
+          a 3 7
+          b 3 7
+          1
+          0
+          a 2 7
+          b 2 7
+
+          """)
+    }
+
+    @Test("Names of a file stay names of it, with its list, after its lower was moved and a repair")
+    func movedLower() throws {
+      try expect(
+        try unmounted(),
+        LayerLinkCheckTests.refused + """
+          listed; cp -a $BASE/one $BASE/new; rm -r $BASE/one; LOWERS=$BASE/new:$BASE/two
+          checked --lower $LOWERS | sort; checked --repair -y --lower $LOWERS | grep -c '; repaired'
+          varve check --lower $LOWERS $UP; echo $?; mounted true 2>/dev/null; names a b d/c
+          """,
+        prints: """
+          BASE/upper/.varve/index/ENTRY: links: stands for an item that the lowers do not have any more
+          BASE/upper/.varve/index/ENTRY: links: stands for an item that the lowers have as another file now, so other names of it show what it was before
+          2
+          0
+          a 3 7
+          b 3 7
+          d/c 3 7
+
+          """)
+    }
+
+    @Test("An entry whose file cannot be found in a lower that was moved is told of, and kept")
+    func movedUnfound()
+      throws
+    {
+      try expect(
+        try unmounted("mounted rm a"),
+        """
+        cp -a $BASE/one $BASE/new; rm -r $BASE/one; LOWERS=$BASE/new:$BASE/two
+        checked --repair -y --lower $LOWERS | sort; varve check -q --repair -y --lower $LOWERS $UP >$BASE/said; echo $?
+        cat $(of_a)
+        """,
+        prints: """
+          BASE/upper/.varve/index/ENTRY: links: stands for a file with several names that these lowers do not have: they are others than at the last mount, and names of it that were not changed may show what it was before, without its list; it is kept
+          BASE/upper/.varve/index/ENTRY: links: stands for an item that the lowers do not have any more; repaired
+          1
+          a
+          more
+
+          """)
+    }
+
     @Test("Entries that are not what they are called after are put aside, and missing ones entered again")
     func unbelieved() throws {
       try expect(

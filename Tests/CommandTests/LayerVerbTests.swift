@@ -229,6 +229,78 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("What the flag opaque of the root hides is told as removed, and a slash at the end is typed once")
+    func hiddenByRoot() throws {
+      let desk = try Desk.layered(
+        "mkdir d; echo 1 > a; echo 2 > b; echo 3 > d/x",
+        "varve chflags opaque .; echo new > a; mkdir d; echo > d/y")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        ls; varve layer diff; varve layer diff d/ | sed 's/^/in d: /'; cd ..; varve layer diff mount//
+        """,
+        prints: """
+          a
+          d
+          D ./a
+          A ./a
+          D ./b
+          D ./d/
+          A ./d/
+          A ./d/y
+          in d: A d/
+          in d: A d/y
+          D mount/a
+          A mount/a
+          D mount/b
+          D mount/d/
+          A mount/d/
+          A mount/d/y
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Another directory at the path of a lower is told of, once it was mounted for the last time")
+    func replaced()
+      throws
+    {
+      let desk = try Desk.layered("echo 1 > f", "echo 2 >> f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cd $BASE; again() { varve umount mount; varve mount -o lower=$1 upper mount 2>/dev/null; varve layer list mount | grep last; }
+        again one:two; mv one former; mkdir one; again one:two; varve status mount | grep -c replacedLowers; again one:two
+        again ''; again ''; again one:two
+        """,
+        prints: """
+          the last time another directory was there: BASE/one
+          1
+          the last time it was mounted over: BASE/one:BASE/two
+          the last time it was mounted without lowers
+
+          """)
+      try desk.end()
+    }
+
+    @Test("A dry run counts a file with several names once, and a compressed one as it is stored")
+    func dryRunOnce()
+      throws
+    {
+      let desk = try Desk.layered("echo text > f; ln f g; ln f h")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chmod -n -R 600 . 2>&1 | grep 'would be copied'; chmod 600 f g h; varve layer list | tail -n 1
+        """,
+        prints: """
+          1 item of lower layers, 5 bytes, would be copied to the upper directory
+          copied to the upper directory since it was mounted: 1 item, 5 bytes
+
+          """)
+      try desk.end()
+    }
+
     @Test("Each user is told what they may list") func rights() throws {
       let desk = try Desk.layered(
         "mkdir -p open closed; echo 1 > open/f; echo 2 > closed/f",

@@ -143,7 +143,7 @@ extension FrontTests {
           lower=BASE/low: other lowers than the last time, which were 'lower=BASE/fine'
           ro: other lowers than the last time, which were 'lower=BASE/low'
           lower=: other lowers than the last time, which were 'lower=BASE/low'
-          other lowers than the last time, which were 'lower=BASE/low'
+          other lowers than the last time, which were 'lower='
 
           """)
     }

@@ -72,6 +72,22 @@ import Testing
     }
   }
 
+  @Test("A record of the upper directory itself counts where the bookkeeping was lost") func recordOfRoot()
+    throws
+  {
+    try withDirectory { root, path in
+      let made = try VolumeDirectory.open(root: root, readOnly: false)
+      #expect(!made.recordsExist)
+      let name = "\(made.namespace.rawValue).varve.m"
+      made.takeBack()
+      #expect(!stays(path))
+      try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+        try root.descriptor.setAttribute(name, to: Array("record".utf8))
+      }
+      #expect(try VolumeDirectory.open(root: root, readOnly: false).recordsExist)
+    }
+  }
+
   @Test("What somebody looks at stays") func shared() throws {
     try withDirectory { root, path in
       let made = try VolumeDirectory.open(root: root, readOnly: false)

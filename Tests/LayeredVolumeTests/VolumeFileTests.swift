@@ -98,13 +98,15 @@ import Testing
   func layers() throws {
     let good = [
       "varve-volume 1", "uuid = 1f", "created = 12", "xattr = trusted", "incompat = 0", "ro_compat = 1",
-      "compat = 1", "lower = /a:/b", "root = 1 2", "fs.1 = 0123456789abcdef 3 4 /a",
+      "compat = 1", "lower = /a:/b", "lower-roots = 3 4:5 6", "root = 1 2", "fs.1 = 0123456789abcdef 3 4 /a",
     ]
     func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
     #expect(try header(bytes(good)).get().text == summed(bytes(good)))
     for (index, line) in [
-      (7, "lower = a"), (7, "lower = /a:"), (7, "lower = \\"), (8, "root = 1"), (8, "root = g 1"),
-      (9, "fs.1 = 0123456789abcdef 3 4 "), (9, "fs.0 = 0123456789abcdef 3 4 /a"), (9, "fs. = "),
+      (7, "lower = a"), (7, "lower = /a:"), (7, "lower = \\"), (8, "lower-roots = 3 4:"),
+      (8, "lower-roots = 3"),
+      (9, "root = 1"), (9, "root = g 1"), (10, "fs.1 = 0123456789abcdef 3 4 "),
+      (10, "fs.0 = 0123456789abcdef 3 4 /a"), (10, "fs. = "),
     ] {
       var lines = good
       lines[index] = line

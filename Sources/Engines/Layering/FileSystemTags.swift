@@ -24,6 +24,26 @@ package struct InodeMark: Hashable, Sendable {
   }
 }
 
+extension InodeMark {
+  /// What stands for a directory that cannot be told from others of its path: the number of no inode.
+  package static let unknown = InodeMark(inode: 0, generation: 0)
+
+  /// The value of the key `lower-roots`.
+  package static func text(ofAll marks: [InodeMark]) -> String {
+    marks.map(\.text).joined(separator: ":")
+  }
+
+  /// Nil if one of them is none.
+  package static func marks(of text: String) -> [InodeMark]? {
+    var marks: [InodeMark] = []
+    for word in text.split(separator: ":", omittingEmptySubsequences: false) where !text.isEmpty {
+      guard let mark = InodeMark(String(word)) else { return nil }
+      marks.append(mark)
+    }
+    return marks
+  }
+}
+
 /// What a file system says it is.
 package enum FileSystemIdentifier: Hashable, Sendable {
   /// FS_IOC_GETFSUUID.

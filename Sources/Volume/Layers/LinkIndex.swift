@@ -91,7 +91,10 @@ extension LayerStack {
     layers[..<min(Int(layer), layers.count)].contains { $0.index?.mayHaveEntries ?? false }
   }
 
-  /// What became of an object; nil where it has one name, or no tag to be called by.
+  /// What became of an object; nil where it has one name and nothing took its place, or no tag to be called by.
+  ///
+  /// An object that has lost its other names behind the mount may have an entry still: its last name leads to what took its
+  /// place, as all of them did.
   ///
   /// `isIndexed`: it is an entry of its layer, which may be its only name there. `record` is asked where it may have an
   /// origin.
@@ -99,7 +102,8 @@ extension LayerStack {
     _ status: FileStatus, in layer: UInt8, isIndexed: Bool = false,
     record: () throws(Errno) -> CoreRecord
   ) throws(Errno) -> LinkTrace? {
-    guard layer > 0, status.kind != .directory, status.linkCount > 1 || isIndexed,
+    let hasNames = status.linkCount > 1 || isIndexed
+    guard layer > 0, status.kind != .directory, hasNames || mayHaveEntries(above: layer),
       let numbers = self.layer(layer)?.store.numbers
     else { return nil }
     let record = numbers.tags.isEmpty ? CoreRecord() : try record()
@@ -120,7 +124,7 @@ extension LayerStack {
         trace.state.lowerLinks = state.shown
       }
     }
-    return trace
+    return hasNames || trace.object != nil ? trace : nil
   }
 
   /// The entry for an item in the index of a layer; nil if there is none that is to be believed, EIO if it is damaged.

@@ -61,9 +61,10 @@ extension Volume {
       layerFacts.links = 0
       return
     }
-    guard !node.isDirectory, let stack = resolver.stack, stack.mayHaveEntries(above: node.layer) else {
-      return
-    }
+    // What has one name, and is not led away from by an entry, has that many.
+    guard !node.isDirectory, status.linkCount > 1 || node.indexed != nil, let stack = resolver.stack,
+      stack.mayHaveEntries(above: node.layer)
+    else { return }
     let trace = try stack.trace(status, in: node.layer, isIndexed: node.indexed != nil) { record }
     if let trace { layerFacts.links = trace.state.shown }
   }

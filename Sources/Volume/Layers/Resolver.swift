@@ -186,7 +186,7 @@ struct Resolver: ~Copyable, Sendable {
   private func found(
     _ status: FileStatus, _ name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> FoundName {
-    guard let stack, directory.layer > 0, status.linkCount > 1, status.kind != .directory else {
+    guard let stack, directory.layer > 0, status.kind != .directory else {
       return FoundName(directory: directory, status: status)
     }
     let links = try stack.trace(status, in: directory.layer) { () throws(Errno) in

@@ -33,9 +33,10 @@ package struct ChangeDeviation: Sendable {
   /// The size of a file of a lower, which would be copied to the upper; 0 of anything else there.
   var copiedBytes: UInt64?
 
-  mutating func noteCopy(of facts: Facts) {
+  /// `stored`: its status as its layer has it; what is compressed is copied so.
+  mutating func noteCopy(of facts: Facts, stored: FileStatus) {
     guard facts.layerFacts.layer > 0 else { return }
-    copiedBytes = facts.status.kind == .regular ? facts.status.size : 0
+    copiedBytes = stored.kind == .regular ? stored.size : 0
   }
 
   var json: JSON {

@@ -120,7 +120,9 @@ struct Inquiry {
       try decide(.readAttributes, facts, Spots(item: spot), Deed.readAttributes.rawValue)
       try decide(change, facts, Spots(item: spot), (change.deed ?? deed).rawValue)
       deviate(change, facts.item)
-      deviation.noteCopy(of: facts.item)
+      if let stored = try? spot.descriptor.descriptor.status() {
+        deviation.noteCopy(of: facts.item, stored: stored)
+      }
     }
   }
 

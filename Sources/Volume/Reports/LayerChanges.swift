@@ -91,6 +91,9 @@ extension Volume {
     _ answer: inout LayerAnswer
   ) throws(Errno) {
     guard let upper = comparison.upper else { return }
+    if question.offset < 0, spot.path.isEmpty {
+      return try tellHidden(from: -1 - question.offset, in: comparison, spot, limits, &answer)
+    }
     let listing = try upper.openListingAside()
     try listing.seekListing(to: question.offset)
     var page = EntryBuffer()
@@ -106,6 +109,35 @@ extension Volume {
           answer.next = entry.nextOffset
           return
         }
+      }
+    }
+    try tellHidden(from: 0, in: comparison, spot, limits, &answer)
+  }
+
+  /// What the flag `opaque` of the root hides; of any other directory that is told by the directory above.
+  ///
+  /// `first`: of the names in order. An offset below 0 says in the next question how many were told.
+  private func tellHidden(
+    from first: Int64, in comparison: LayerComparison, _ spot: Spot, _ limits: WalkLimits,
+    _ answer: inout LayerAnswer
+  ) throws(Errno) {
+    guard spot.path.isEmpty else { return }
+    let parts = try resolver.parts(root).hidden
+    guard !parts.isEmpty else { return }
+    let names = try comparison.names(in: parts)
+    var told = Int(clamping: first)
+    while told < names.count {
+      let name = names[told]
+      do throws(Errno) {
+        if let change = try comparison.hidden(name, in: parts) { answer.add(name, change) }
+      } catch {
+        answer.add(name, error)
+      }
+      told += 1
+      let isFull = told - Int(clamping: first) == Volume.mostNames || answer.bytes > 1 << 19
+      if told < names.count, isFull || Clock.monotonicNanoseconds > limits.deadline {
+        answer.next = -1 - Int64(told)
+        return
       }
     }
   }

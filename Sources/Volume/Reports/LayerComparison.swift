@@ -45,6 +45,30 @@ struct LayerComparison {
     }
   }
 
+  // MARK: What a flag hides
+
+  /// All names that these parts have, in order.
+  func names(in parts: [LayerPart]) throws(Errno) -> [[UInt8]] {
+    var names: Set<[UInt8]> = []
+    for part in parts {
+      let place = LayerDirectory(part)
+      for name in try place.openListingAside().descriptor.descriptor.names()
+      where !stack.isOwn(name, in: place) {
+        names.insert(name)
+      }
+    }
+    return names.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// A name that these parts would show, as one that is gone; nil if they would not.
+  func hidden(_ name: [UInt8], in parts: [LayerPart]) throws(Errno) -> LayerChange? {
+    try FileName.with(name) { bytes throws(Errno) in
+      try FoundName(bytes, in: parts[...]).map {
+        LayerChange(kind: .removed, isDirectory: $0.status.kind == .directory)
+      }
+    }
+  }
+
   // MARK: Directories
 
   private func changes(

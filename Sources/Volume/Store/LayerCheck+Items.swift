@@ -30,6 +30,7 @@ extension LayerCheck {
           }
           let object = try place.hold(bytes)
           if try checkOrigin(of: object, status, path, found) { hasCopies = true }
+          if covered[status.inode] != nil { try noteCovered(bytes, status, parts, closing) }
           if status.kind == .directory {
             directories.append(name)
             try checkMarks(of: object, name, parts.all, path, found)
@@ -98,6 +99,7 @@ extension LayerCheck {
       renewable += 1
       if renewsOrigins { try renewOrigin(of: object, status, stored.core, origin) }
     }
+    if stored.core.links?.base == .upper { covered[status.inode, default: []].formUnion([]) }
     let source = Source(tag: origin.fileSystemTag, inode: origin.inode, generation: origin.generation)
     if let other = claims[source] {
       if other.inode == status.inode { return true }

@@ -45,7 +45,10 @@ extension LayerCheck {
         case .success(let entry):
           let source = Source(tag: entry.name.tag, inode: entry.name.inode, generation: entry.name.generation)
           inodes[source] = entry.status.inode
-          guard let home = stack.layer(0)?.store.numbers?.tags[entry.name.tag] else { continue }
+          guard let home = stack.layer(0)?.store.numbers?.tags[entry.name.tag] else {
+            homeless.append(entry)
+            continue
+          }
           indexed[ItemOrigin(home: home, inode: entry.name.inode, generation: entry.name.generation)] = entry
         }
       }
@@ -191,10 +194,12 @@ extension LayerCheck {
 
   func checkCounts(_ found: (LayerFinding) -> Void) {
     let entries = indexed.values.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
+    for entry in homeless.sorted(by: { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }) {
+      if let finding = moved(entry) { found(finding) }
+    }
     for entry in entries {
       guard let lowerLinks = entry.lowerLinks else {
-        found(
-          needless(entry, "stands for an item that the lowers do not have any more"))
+        found(moved(entry) ?? needless(entry, "stands for an item that the lowers do not have any more"))
         continue
       }
       let base = entry.isObject ? Int64(entry.status.linkCount) : Int64(lowerLinks)

@@ -47,6 +47,10 @@ struct LayerCheck {
   var redirects: [[UInt8]: [UInt8]] = [:]
   /// Items of the upper that count names in lowers.
   var linked: [Source: Claim] = [:]
+  /// What the lowers have where the upper has names of an item that has an entry, by the inode in the upper.
+  var covered: [UInt64: Set<ItemOrigin>] = [:]
+  /// Entries that are called after a file system on which none of the lowers is.
+  var homeless: [Entry] = []
   /// The entries of the index of hard links, by the item that they stand for; those whose lowers are there.
   var indexed: [ItemOrigin: Entry] = [:]
   /// Items of lowers that were told to be damaged.
@@ -194,6 +198,7 @@ struct LayerCheck {
       // object are shown as one; those are counted in the index.
       guard isDirectory || status.linkCount == 1, let record,
         let numbers = stack.layer(place.layer)?.store.numbers,
+        numbers.origin(of: status, record).flatMap({ indexed[$0]?.isObject }) != true,
         let copy = claimedNumbers[numbers.number(of: status, record).value]
       else { return isDirectory }
       found(strayOrigin(copy, "was copied from an item that still shows, as \(shown(path))"))

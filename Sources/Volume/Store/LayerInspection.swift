@@ -71,6 +71,10 @@ package final class LayerInspection {
   /// The upper directory is another one than it was: the tree was copied or restored.
   package let isRestored: Bool
   private let root: InodeMark
+  /// The lowers are not the directories that were the lowers at the last mount: they were moved or restored, or are others.
+  let areOthers: Bool
+  /// The tags that a mount over these lowers would write down.
+  let fileSystems: FileSystemTable
 
   /// `root`: the upper directory, open; `inspection` is that of its bookkeeping.
   ///
@@ -87,13 +91,16 @@ package final class LayerInspection {
     do {
       let status = try root.descriptor.status()
       mark = InodeMark(status)
-      stack = try LayerInspection.stack(upper, lowers, directory)
+      let numbering = try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
+      fileSystems = numbering.announced.fileSystems
+      stack = try LayerInspection.stack(upper, lowers, numbering, directory)
     } catch let failure as VolumeFailure {
       throw failure
     } catch {
       throw VolumeFailure("\(error)")
     }
     isRestored = stored.root.map { $0 != mark } ?? false
+    areOthers = !lowers.isEmpty && stored.isOver(othersThan: lowers)
     self.root = mark
   }
 
@@ -141,10 +148,9 @@ package final class LayerInspection {
   }
 
   private static func stack(
-    _ upper: UpperRoot, _ lowers: [LowerRoot], _ directory: VolumeDirectory
+    _ upper: UpperRoot, _ lowers: [LowerRoot], _ numbering: LayerNumbering, _ directory: VolumeDirectory
   ) throws -> LayerStack {
     let (live, heads) = (LiveOptions(LiveSettings()), SealedHeads())
-    let numbering = try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
     let store = MetadataStore(
       namespace: directory.namespace, records: RecordsExist(true) { throw Errno.readOnly },
       memory: RecordMemory(live, trustsChangeTimes: false), heads: heads, numbers: numbering.numbers.first,
@@ -161,9 +167,18 @@ package final class LayerInspection {
     renewsOrigins: Bool, found: (LayerFinding) -> Void, failed: ([UInt8], Errno) -> Void,
     isInterrupted: () -> Bool
   ) -> Int {
-    var check = LayerCheck(self, renewsOrigins: renewsOrigins)
-    check.run(found, failed, isInterrupted)
-    return check.renewable
+    let round = LayerRepairRound()
+    var renewable: Int?
+    repeat {
+      round.begin()
+      var check = LayerCheck(self, renewsOrigins: renewsOrigins)
+      let isFirst = renewable == nil
+      check.run(
+        { finding in if round.tells(finding) { found(round.watched(finding)) } },
+        { path, error in if isFirst { failed(path, error) } }, isInterrupted)
+      renewable = renewable ?? check.renewable
+    } while round.wantsAnother && !isInterrupted()
+    return renewable ?? 0
   }
 
   /// Writes down which directory the upper is now; after all origins were renewed.

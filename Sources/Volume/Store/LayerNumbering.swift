@@ -9,10 +9,11 @@ struct AnnouncedLayers: Sendable {
   let known: FileSystemTable
   let fileSystems: FileSystemTable
   let lowers: String
+  let lowerRoots: [InodeMark]
   let root: InodeMark
 
   func written(to header: VolumeHeader) -> VolumeHeader {
-    header.layered(fileSystems, lowers: lowers, root: root)
+    header.layered(fileSystems, lowers: lowers, lowerRoots, root: root)
   }
 }
 
@@ -62,7 +63,8 @@ struct LayerNumbering {
     }
     announced = AnnouncedLayers(
       known: known, fileSystems: table,
-      lowers: StoredPath.text(ofAll: lowers.map(\.path)), root: InodeMark(upperStatus))
+      lowers: StoredPath.text(ofAll: lowers.map(\.path)), lowerRoots: lowers.map(\.mark),
+      root: InodeMark(upperStatus))
   }
 
   /// Where the objects lie that the origins in a lower name, if the file systems are mounted that it calls so.

@@ -29,7 +29,11 @@ extension LayerStack {
 extension Volume {
   /// Makes sure that the upper can be written to over lowers, and says so in the volume file before that happens.
   func beginLayers() throws {
-    guard let layers, let workshop = directory.workshop else { return }
+    guard let workshop = directory.workshop else { return }
+    guard let layers else {
+      if directory.isLayered { try directory.announceNoLowers() }
+      return
+    }
     if let missing = Workshop.obstacleToLayers(in: workshop) {
       throw VolumeFailure.lackingForLayers(missing)
     }

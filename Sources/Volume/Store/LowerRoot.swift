@@ -161,6 +161,14 @@ package struct LowerRoot: Sendable {
     return fileSystem.identifier == 0 ? nil : .number(fileSystem.identifier)
   }
 
+  /// What tells it from another directory of its path, which may be there after a restore.
+  ///
+  /// A file system that cannot say which it is may number its objects anew at each start.
+  var mark: InodeMark {
+    guard identifier != nil, let status = try? directory.descriptor.status() else { return .unknown }
+    return InodeMark(status)
+  }
+
   func status() throws(VolumeFailure) -> FileStatus {
     do throws(Errno) { return try directory.descriptor.status() } catch {
       throw VolumeFailure("cannot look at this lower directory: \(error)")

@@ -54,7 +54,13 @@ extension VolumeDirectory {
   static func refusePlanted(
     _ namespace: MetadataStore.Namespace, in root: SharedDescriptor
   ) throws(VolumeFailure) {
-    guard CurrentProcess.isRoot, namespace == .user, try holdsItems(root) else { return }
+    guard CurrentProcess.isRoot, namespace == .user else { return }
+    guard try !holdsRecord(root) else {
+      throw VolumeFailure(
+        "its store has no attributes trusted.*, and it has a record in attributes user.*, which every user who may write "
+          + "to it can have set; remove its attributes user.varve.*, or mount another directory")
+    }
+    guard try holdsItems(root) else { return }
     throw VolumeFailure(
       "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* every user "
         + "who may write them can have set; mount an empty directory, and copy the items into the mount")
@@ -84,6 +90,11 @@ extension VolumeDirectory {
     try saying("the upper directory cannot be listed") { () throws(Errno) in
       try root.descriptor.reopen([.readOnly, .directory]).holdsName(otherThan: OwnDirectory.bytes)
     }
+  }
+
+  /// Whether the upper directory itself has a record, wherever that is kept: one on the root closes all that is below.
+  static func holdsRecord(_ root: SharedDescriptor) throws(VolumeFailure) -> Bool {
+    try RecordSearch.look(below: root, atMost: 0) != .nothing
   }
 
   private static func item(_ path: [UInt8]) -> String {

@@ -106,6 +106,26 @@ final class VolumeDirectory: Sendable {
     if next != present { try store { layers.written(to: $0) } }
   }
 
+  /// Writes down that the volume is mounted without the lowers that it had.
+  func announceNoLowers() throws(Errno) {
+    guard storedLayers.lowers != "" else { return }
+    try store { header in
+      var next = header
+      (next.lowers, next.lowerRoots) = ("", nil)
+      return next
+    }
+  }
+
+  /// Writes down the tags of file systems, before anything is called after them.
+  func announceTags(_ fileSystems: FileSystemTable) throws(Errno) {
+    guard self.fileSystems != fileSystems else { return }
+    try store { header in
+      var next = header
+      next.fileSystems = fileSystems
+      return next
+    }
+  }
+
   /// Writes down which directory the upper is, after a repair of a tree that was restored.
   func announceRoot(_ root: InodeMark) throws(Errno) {
     try store { header in
@@ -122,9 +142,7 @@ final class VolumeDirectory: Sendable {
   var isLayered: Bool { header.withLock { $0.isLayered } }
 
   /// What the volume file says of layers.
-  var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) {
-    header.withLock(\.storedLayers)
-  }
+  var storedLayers: StoredLayers { header.withLock(\.storedLayers) }
 
   func checkLayers(areSaid: Bool, readOnly: Bool) throws(VolumeFailure) {
     try header.withLock { $0 }.checkLayers(areSaid: areSaid, readOnly: readOnly)
@@ -178,9 +196,9 @@ final class VolumeDirectory: Sendable {
       var made = likely
       made.namespace = try space.choose(writingTo: directory)
       try refusePlanted(made.namespace, in: root)
-      let holdsItems = try holdsItems(root)
-      if holdsItems { made = made.withRecords }
-      let unheeded = holdsItems ? try findUnheeded(made.namespace, in: root) : nil
+      let mayHoldRecords = try holdsItems(root) || holdsRecord(root)
+      if mayHoldRecords { made = made.withRecords }
+      let unheeded = mayHoldRecords ? try findUnheeded(made.namespace, in: root) : nil
       // Unless another mount was faster, and has ended again.
       isFresh = try storedHeader(in: directory) == nil
       let volume = try open(

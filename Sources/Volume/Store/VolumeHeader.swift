@@ -24,6 +24,8 @@ struct VolumeHeader: Sendable, Equatable {
   var fileSystems = FileSystemTable()
   /// The lowers of the last mount for writing, as `lower=` names them.
   var lowers: String?
+  /// The directories that these paths led to, where they can be told from others of their paths.
+  var lowerRoots: [InodeMark]?
   /// The upper directory then.
   var root: InodeMark?
   private var unknown: [String] = []
@@ -67,19 +69,24 @@ struct VolumeHeader: Sendable, Equatable {
   var isLayered: Bool { readOnlyCompatible & VolumeHeader.layeredBit != 0 }
 
   /// The same header, for a mount over these layers.
-  func layered(_ fileSystems: FileSystemTable, lowers: String, root: InodeMark) -> VolumeHeader {
+  func layered(
+    _ fileSystems: FileSystemTable, lowers: String, _ lowerRoots: [InodeMark], root: InodeMark
+  ) -> VolumeHeader {
     var copy = self
     copy.readOnlyCompatible |= VolumeHeader.layeredBit
     copy.fileSystems = fileSystems
     copy.lowers = lowers
+    copy.lowerRoots = lowerRoots
     // Another one is that of a tree that was restored: it stays until a repair has renewed what that takes.
     if copy.root == nil { copy.root = root }
     // It has to be readable again.
-    if copy.text.count > VolumeHeader.longest { copy.lowers = nil }
+    if copy.text.count > VolumeHeader.longest { (copy.lowers, copy.lowerRoots) = (nil, nil) }
     return copy
   }
 
-  var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) { (isLayered, lowers, root) }
+  var storedLayers: StoredLayers {
+    StoredLayers(isLayered: isLayered, lowers: lowers, lowerRoots: lowerRoots, root: root)
+  }
 
   private init(uuid: String, created: String, namespace: MetadataStore.Namespace) {
     self.uuid = uuid
@@ -101,7 +108,9 @@ struct VolumeHeader: Sendable, Equatable {
         "incompat = \(String(incompatible, radix: 16))",
         "ro_compat = \(String(readOnlyCompatible, radix: 16))",
         "compat = \(String(compatible, radix: 16))",
-      ] + (lowers.map { ["lower = \($0)"] } ?? []) + (root.map { ["root = \($0.text)"] } ?? [])
+      ] + (lowers.map { ["lower = \($0)"] } ?? [])
+      + (lowerRoots.map { ["lower-roots = \(InodeMark.text(ofAll: $0))"] } ?? [])
+      + (root.map { ["root = \($0.text)"] } ?? [])
       + fileSystems.entries.map { "\($0.key) = \($0.value)" } + unknown
     let body = Array((lines.joined(separator: "\n") + "\n").utf8)
     return VolumeHeader.sumStart + Array("\(CRC32C.digits(of: body.span))\n".utf8) + body
@@ -175,7 +184,9 @@ struct VolumeHeader: Sendable, Equatable {
     return nil
   }
 
-  private var namesLayers: Bool { lowers != nil || root != nil || !fileSystems.entries.isEmpty }
+  private var namesLayers: Bool {
+    lowers != nil || lowerRoots != nil || root != nil || !fileSystems.entries.isEmpty
+  }
 
   private static let remedy = "'varve check --repair' mends it"
 
@@ -203,6 +214,9 @@ struct VolumeHeader: Sendable, Equatable {
         paths.allSatisfy({ $0.first == UInt8(ascii: "/") })
       else { throw unreadable }
       lowers = parts[1]
+    case "lower-roots":
+      guard let marks = InodeMark.marks(of: parts[1]) else { throw unreadable }
+      lowerRoots = marks
     case "root":
       guard let mark = InodeMark(parts[1]) else { throw unreadable }
       root = mark

@@ -40,6 +40,7 @@ extension Volume {
     }
     if resolver.stack != nil { object += layerMembers() }
     if let former = layerHistory.formerLowers { object.add("formerLowers", former) }
+    if let replaced = layerHistory.replacedLowers { object.add("replacedLowers", replaced) }
     if layerHistory.isRestored { object.add("upperDirectory", LayerHistory.restored) }
     if keyring.volume != nil {
       object.add("classes", .object(keyring.classMembers))

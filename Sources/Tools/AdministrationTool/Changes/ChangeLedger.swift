@@ -49,6 +49,8 @@ final class ChangeLedger: Sendable {
   private let repetition: Repetition
   private let counts: Mutex<Counts> = Mutex(Counts())
   private let dryRun: DryRun?
+  /// Of a dry run: files with several names that were counted as copied.
+  private let copied: Mutex<Set<[UInt64]>> = Mutex([])
   /// The file whose failure a script was told of last.
   private let reported: Mutex<[UInt8]> = Mutex([])
   /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
@@ -126,11 +128,17 @@ final class ChangeLedger: Sendable {
     volumeWasTold.withLock { $0 = false }
   }
 
+  /// Whether no other name of it was met before: all names of a file become one copy.
+  private func isMetFirst(_ item: ItemChange) -> Bool {
+    guard let status = try? item.held.descriptor.status(), status.linkCount > 1 else { return true }
+    return copied.withLock { $0.insert([status.device, status.inode]).inserted }
+  }
+
   private func settle(_ item: ItemChange, _ prospect: Prospect) {
     let told = item.tell(prospect)
     guard let refusal = prospect.refusal else {
       if let told, tells { say(item, told) }
-      if told != nil, let bytes = prospect.copiedBytes {
+      if told != nil, let bytes = prospect.copiedBytes, isMetFirst(item) {
         count {
           $0.copied += 1
           $0.copiedBytes += bytes

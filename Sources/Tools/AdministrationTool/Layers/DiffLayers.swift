@@ -66,7 +66,9 @@ private struct LayerDifference {
   /// `shown`: the path as it was typed.
   func tell(_ path: [UInt8], shownAs shown: [UInt8]) throws(Refusal) {
     let whole = Array(path.split(separator: slash).joined(separator: [slash]))
-    let here = ShownPath(path: whole, shown: shown)
+    // A slash at the end belongs to the mark of directories.
+    let trimmed = shown.count > 1 ? shown.dropLast(shown.reversed().prefix { $0 == slash }.count) : shown[...]
+    let here = ShownPath(path: whole, shown: trimmed.isEmpty ? [slash] : Array(trimmed))
     var pending = waiting(try changes(in: here, isNamed: true), in: here)
     while let (change, here) = pending.popLast(), !Interruption.isRequested {
       print(change, here)

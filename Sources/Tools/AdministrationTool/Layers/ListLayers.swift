@@ -17,7 +17,7 @@ func listLayers(_ invocation: Invocation) throws(UsageError) -> Int32 {
     if invocation.has(.json) {
       // A script finds the list of layers also where there is none, and the volume tells of former ones alone.
       let layers = JSON.Member("layers", status["layers"] ?? .array([]))
-      let rest = ["broughtUp", "formerLowers", "upperDirectory"].compactMap { name in
+      let rest = ["broughtUp", "formerLowers", "replacedLowers", "upperDirectory"].compactMap { name in
         status[name].map { JSON.Member(name, $0) }
       }
       console.printLines(JSON.object([layers] + rest).indentedText() + "\n")
@@ -43,7 +43,12 @@ private func print(_ status: JSON, _ path: Word, _ console: Console) {
     )
   }
   if let former = status["formerLowers"]?.string {
-    console.printLines("the last time it was mounted over: \(former)\n")
+    console.printLines(
+      former.isEmpty
+        ? "the last time it was mounted without lowers\n" : "the last time it was mounted over: \(former)\n")
+  }
+  if let replaced = status["replacedLowers"]?.string {
+    console.printLines("the last time another directory was there: \(replaced)\n")
   }
   if let words = status["upperDirectory"]?.string { console.printLines("the upper directory \(words)\n") }
 }
