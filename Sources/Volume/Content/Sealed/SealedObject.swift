@@ -12,13 +12,13 @@ import Synchronization
 /// The content of an encrypted file.
 final class SealedObject: EncryptedContent {
   let context: SealedContext
-  private let state = Mutex(State())
+  let state = Mutex(State())
   /// One request reads the header; held while it does.
   private let loading = Mutex(())
   /// Held by ``arriving(_:)``.
   private let arrivals = Mutex(())
   /// Held by ``ending(_:)``; taken after the lock of the node.
-  private let endings = Mutex(())
+  let endings = Mutex(())
   private let atWork = Atomic(0)
 
   /// `former`: what was kept of it when it was let go of.
@@ -241,19 +241,18 @@ final class SealedObject: EncryptedContent {
       if let readAt, readAt == status.change { return }
       present = .some(status.isSettled ? status.change : nil)
     }
-    let outdated: SealedFile<BackingStore>? = state.withLock { state in
+    var outdated: SealedFile<BackingStore>?
+    state.withLock { state in
       // What this mount wrote itself, and owes, nobody else can have overtaken.
-      guard !(state.file?.mustStay ?? false) else { return nil }
-      state.readAt = present
-      defer { state.file = nil }
-      return state.file
+      if state.file?.mustStay != true { (outdated, state.file, state.readAt) = (state.file, nil, present) }
     }
     _ = outdated
   }
 
   private func loaded() throws(Errno) -> SealedFile<BackingStore> {
+    let known = state.withLock { $0.readAt == nil ? $0.file : nil }
+    if let known, !context.mayBeWrittenElsewhere { return known }
     try forgetOutdated()
-    if let file = state.withLock({ $0.file }) { return file }
     return try loading.withLock { (_) throws(Errno) in
       let (present, way, seen) = state.withLock { ($0.file, $0.way, $0.seen) }
       if let present { return present }
@@ -340,63 +339,5 @@ final class SealedObject: EncryptedContent {
       guard let way else { throw .stale }
       try BackingStore(way, live: context.keeper.live).cut(to: 0)
     }
-  }
-
-  // MARK: The end of a key
-
-  /// Writes what is pending and forgets the key; false if something is lost by that.
-  ///
-  /// Within ``ending(_:)``, when the class is closed and nobody is at work, or never will be again. `mayBeLate`: the lock
-  /// may have gone on without us, and the class may be open again; then the key stays with those who use the file.
-  /// `restoring`: called if the backing file was touched, so that its times can be given back.
-  func lockDown(mayBeLate: Bool = false, restoring: () -> Void = {}) -> Bool {
-    let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
-    guard let file, !isOpenUnlessOpen else { return true }
-    var isWhole = !file.owesAfterFailure
-    // What rests has its last slot, if that could be written, and is synced before it is changed again.
-    if isUsed || file.mustStay, isWhole, file.isChanged {
-      var isTouched = true
-      do throws(Errno) {
-        let isCleared = try file.commit()
-        isTouched = try file.close() || isCleared
-      } catch {
-        isWhole = false
-      }
-      if isTouched { restoring() }
-    }
-    if !isWhole || file.owesAnnouncement { context.noteForgotten() }
-    state.withLock { state in
-      // Who has opened it meanwhile keeps what they have.
-      let staysOpen = context.protection == .completeUnlessOpen && state.users > 0
-      let isLate = mayBeLate && context.keeper.keyring.state(of: context.format) == .open
-      if !staysOpen, !isLate { state.file = nil }
-      if !isWhole { state.lose() }
-    }
-    return isWhole
-  }
-
-  /// The same, if it waits for nobody and for no disk; whether it was done.
-  func lockDownAtOnce() -> Bool {
-    endings.withLockIfAvailable { _ in
-      // It was opened after the lock had looked for those that are not.
-      if isOpenUnlessOpen { return true }
-      guard !isBusy else { return false }
-      let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
-      if let file, file.isChanged, isUsed || file.mustStay || file.owesFinish { return false }
-      _ = lockDown()
-      return true
-    } ?? false
-  }
-
-  /// Forgets the key without writing anything: a request is at work that does not end.
-  func abandon() {
-    context.noteForgotten()
-    let file: SealedFile<BackingStore>? = state.withLock { state in
-      state.lose()
-      defer { state.file = nil }
-      if state.file != nil { state.abandoned = state.file }
-      return state.file
-    }
-    _ = file
   }
 }
