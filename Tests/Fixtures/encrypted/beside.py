@@ -64,6 +64,8 @@ def storm(vault, second, dice, seconds):
                 wrong = [number for number, block in enumerate(found) if not is_sound(block)]
                 require(not wrong, f"blocks that nobody wrote: {wrong[:9]} of {len(wrong)}")
                 looks += 1
+            ran = run(VARVE, "verify", f"{second}/a/f", check=False)
+            require("blocks: no damage" in ran.stdout or "half written" in ran.stdout, ran.stdout + ran.stderr)
     finally:
         done.set()
         writer.join()

@@ -101,25 +101,12 @@ extension SealedFile {
   }
 
   /// Reads one block, older versions and holes included.
-  ///
-  /// What another mount writes at this moment may not fit together: then all is looked at anew. An older version, zeros and
-  /// damage are believed only when nobody writes.
   func readBlock(
     _ block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
   ) throws(Errno) {
     var found = try look(at: block, into: &plain, &cipher)
     if found != .whole, surroundings.mayBeWrittenElsewhere {
-      var tries = 0
-      var isWritten = true
-      while found != .whole, isWritten {
-        guard tries < SealedLimits.looksBesideWriter, !isOutdated(cipher.file) else { throw .inputOutput }
-        if tries > 0 { Clock.pause(milliseconds: 1) }
-        tries += 1
-        // Before the look: what a writer did that has ended since is there then.
-        isWritten = surroundings.isWrittenElsewhere
-        try load()
-        found = try look(at: block, into: &plain, &cipher)
-      }
+      found = try lookAnew(at: block, into: &plain, &cipher)
     }
     switch found {
     case .whole: return
@@ -131,8 +118,25 @@ extension SealedFile {
     }
   }
 
+  /// Looks at a block that did not fit together, of a file that another mount may be writing at this moment.
+  ///
+  /// An older version, zeros and damage are believed only when nobody writes; EIO if somebody does, and it never fits.
+  func lookAnew(
+    at block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
+  ) throws(Errno) -> Look {
+    for number in 0..<SealedLimits.looksBesideWriter where !isOutdated(cipher.file) {
+      if number > 0 { Clock.pause(milliseconds: 1) }
+      // Before the look: what a writer did that has ended since is there then.
+      let isWritten = surroundings.isWrittenElsewhere
+      try load()
+      let found = try look(at: block, into: &plain, &cipher)
+      if found == .whole || !isWritten { return found }
+    }
+    throw .inputOutput
+  }
+
   /// What a look at a block has come to.
-  private enum Look {
+  enum Look {
     /// The block has its bytes.
     case whole
     /// It has those of before a write that was lost.

@@ -204,24 +204,35 @@ extension SealedFile {
   ) throws(Errno) {
     let block = wanted.block
     let one = block.number..<block.number + 1
+    var found = try look(at: wanted, rules, &plain, &cipher)
+    if found != .whole, surroundings.mayBeWrittenElsewhere {
+      found = try lookAnew(at: block, into: &plain, &cipher)
+    }
+    switch found {
+    case .whole: findings.verified += 1
+    case .older:
+      findings.verified += 1
+      findings.add(.lost, one)
+    case .zeros: findings.add(.lost, one)
+    case .damage: findings.add(.damaged, one)
+    }
+  }
+
+  private func look(
+    at wanted: WantedBlock, _ rules: ReadingRules, _ plain: inout MutableSpan<UInt8>,
+    _ cipher: inout FileCipher
+  ) throws(Errno) -> Look {
+    let block = wanted.block
     var answer = rules.content(of: block, wanted.pair)
     var hasFailed = false
     while case .verify(let version) = answer {
       if try verifies(version, of: block, &plain, &cipher) {
-        findings.verified += 1
-        if hasFailed || version.generation != rules.newest(of: block, wanted.pair) {
-          findings.add(.lost, one)
-        }
-        return
+        return hasFailed || version.generation != rules.newest(of: block, wanted.pair) ? .older : .whole
       }
       hasFailed = true
       answer = rules.afterFailure(of: version, of: block, wanted.pair)
     }
-    if answer == .damage {
-      findings.add(.damaged, one)
-    } else {
-      findings.add(.lost, one)
-    }
+    return answer == .damage ? .damage : .zeros
   }
 
   private func verifies(
