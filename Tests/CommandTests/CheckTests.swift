@@ -178,7 +178,7 @@ extension CommandTests {
           varve check: --repair asks before each change; where nobody can answer, it needs -y
           varve check: -y needs --repair
           7
-          '.varve/work/t-1' was being removed, but is not empty; it is kept in '.varve/trash'
+          '.varve/work/t-1' is not of this volume's making; it is kept in '.varve/trash'
           0
           damaged
           lock
