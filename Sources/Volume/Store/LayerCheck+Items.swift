@@ -99,7 +99,7 @@ extension LayerCheck {
       renewable += 1
       if renewsOrigins { try renewOrigin(of: object, status, stored.core, origin) }
     }
-    if stored.core.links?.base == .upper { covered[status.inode, default: []].formUnion([]) }
+    if stored.core.links?.base == .upper, covered[status.inode] == nil { covered[status.inode] = [] }
     let source = Source(tag: origin.fileSystemTag, inode: origin.inode, generation: origin.generation)
     if let other = claims[source] {
       if other.inode == status.inode { return true }

@@ -8,14 +8,17 @@ import LinuxFiles
 import RecordFormat
 
 extension LayerCheck {
-  /// Notes which file of the lowers has the name of an item that has an entry.
+  /// Notes which file of the lowers has the name of an item that has an entry, and its content.
+  ///
+  /// By the name alone another item would be found, if the item was renamed to a name that another one had.
   mutating func noteCovered(
     _ name: borrowing FileName, _ status: FileStatus, _ parts: DirectoryParts, _ closing: Mark<Bool>
   ) throws(Errno) {
     guard hasLowers, case .says(false) = closing,
       let below = try FoundName(name, in: parts.all.dropFirst() + parts.hidden[...]),
       below.status.kind == status.kind,
-      below.status.linkCount > 1, let store = stack.layer(below.directory.layer)?.store,
+      below.status.linkCount > 1, try isUnchanged(name, status, in: LayerDirectory(parts.top), since: below),
+      let store = stack.layer(below.directory.layer)?.store,
       let numbers = store.numbers
     else { return }
     var record = CoreRecord()
@@ -26,6 +29,25 @@ extension LayerCheck {
     }
     guard let item = numbers.origin(of: below.status, record) else { return }
     covered[status.inode, default: []].insert(item)
+  }
+
+  /// Whether a file of the upper has the bytes and the time of modification of one of a lower.
+  private func isUnchanged(
+    _ name: borrowing FileName, _ status: FileStatus, in place: LayerDirectory, since below: FoundName
+  ) throws(Errno) -> Bool {
+    guard status.kind == .regular, status.size == below.status.size,
+      status.modification == below.status.modification
+    else { return false }
+    let upper = try LayerDirectory.openForALook(try place.hold(name))
+    let lower = try LayerDirectory.openForALook(try below.directory.hold(name))
+    let step = 1 << 20
+    var offset: Int64 = 0
+    while true {
+      let bytes = try upper.read(upTo: step, at: offset)
+      guard try lower.read(upTo: step, at: offset) == bytes else { return false }
+      if bytes.count < step { return true }
+      offset += Int64(step)
+    }
   }
 
   /// What to say of an entry whose item is not found, where it may be elsewhere; nil where it is gone.
