@@ -42,6 +42,10 @@ extension Volume {
     audit?.add(.options(OptionsChange(user: user, before: former, after: wanted)))
   }
 
+  /// Whether the kernel may keep pages of encrypted files until it is told to drop them: not while another mount may write
+  /// them, of which nobody tells this one.
+  package var mayKeepPages: Bool { keyring.hasKeybag && !live.forbidsChanges }
+
   private func changed(to wanted: LiveSettings) -> ChangeRefusal? {
     let present = live.wanted
     let hadLock = directory.isLocked

@@ -40,7 +40,7 @@ enum Feature: String, CaseIterable {
   /// Why one is not on that could be: the other is.
   static let replaced: [Feature: String] = [
     .invalidateOnChange: "off: explicit_inval_data is on",
-    .explicitInvalidation: "off: for volumes with a keybag and passthrough",
+    .explicitInvalidation: "off: for volumes with a keybag and passthrough, mounted for writing",
   ]
 
   /// The bit in the two words of flags taken together.

@@ -36,7 +36,7 @@ package final class Session: Sendable {
     door = Door(volume)
     handshake = Handshake(
       disabled: volume.mounted.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
-      stackDepth: volume.stackDepth, encrypts: volume.keyring.hasKeybag)
+      stackDepth: volume.stackDepth, encrypts: volume.mayKeepPages)
     library = Mutex(
       try LibrarySession.mount(on: self.mountPoint, foreign, options, handshake: handshake))
   }

@@ -104,7 +104,11 @@ extension Volume {
   }
 
   private func filesToClose(in classes: ClassSet) -> [(node: NodeID, content: RegisteredContent)] {
-    sealed.registered(in: classes).filter { !($0.content.object?.isOpenUnlessOpen ?? false) }
+    sealed.registered(in: .all).filter { file in
+      let isOfClasses = classes.contains(ClassSet(file.content.protection))
+      guard let object = file.content.object else { return isOfClasses || live.forbidsChanges }
+      return object.forgetIfOfAnotherClass() || isOfClasses && !object.isOpenUnlessOpen
+    }
   }
 
   /// Makes the kernel drop the pages of a file that is locked, or of which a write was refused that its copy has.

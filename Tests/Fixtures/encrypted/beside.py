@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from vault import VARVE, Vault, require, run, seeded, watch
+from vault import CLASSES, VARVE, Vault, error_of, require, run, seeded, watch
 
 BLOCK, COUNT = 4096, 700
 
@@ -101,18 +101,38 @@ def sizes(vault, second):
     return held
 
 
+def classes(vault, second):
+    """A lock closes what another mount gave another class, also where somebody has it open."""
+    path = f"{vault.path}/c/class"
+    with open(path, "wb") as file:
+        file.write(b"secret")
+    held = os.open(f"{second}/c/class", os.O_RDONLY)
+    require(os.pread(held, 9, 0) == b"secret", "it is not read")
+    os.setxattr(path, "system.varve.class", CLASSES["a"])
+    for _ in range(2):
+        run(VARVE, "lock", second, check=False)
+        require(error_of(lambda: os.pread(held, 9, 0)) == "ENOKEY", "it is read after a lock")
+        require(error_of(lambda: os.open(f"{second}/c/class", os.O_RDONLY)) == "ENOKEY", "it is opened")
+        run(VARVE, "unlock", second, vault.key)
+        require(os.pread(held, 9, 0) == b"secret", "it is not read after an unlock")
+    os.close(held)
+
+
 def take_over(vault, second, held):
     """Who becomes the writer builds on what the other one left, not on what was read before."""
     with open(f"{vault.path}/a/size", "wb") as file:
         file.write(b"e" * 200_000)
     vault.unmount()
     run(VARVE, "remount", "-o", "rw", second)
+    # Behind what the other one wrote, whatever size the kernel knew.
+    with open(f"{second}/a/size", "ab") as file:
+        file.write(b"G" * 5)
     file = os.open(f"{second}/a/size", os.O_RDWR)
     os.pwrite(file, b"F" * 10, 100_000)
     os.fsync(file)
     os.close(file)
     os.close(held)
-    wanted = b"e" * 100_000 + b"F" * 10 + b"e" * 99_990
+    wanted = b"e" * 100_000 + b"F" * 10 + b"e" * 99_990 + b"G" * 5
     with open(f"{second}/a/size", "rb") as file:
         require(file.read() == wanted, "something of what the other mount wrote is gone")
     run(VARVE, "umount", second)
@@ -136,6 +156,7 @@ def main():
         run(VARVE, "mount", "-o", words, vault.upper, second)
         try:
             storm(vault, second, dice, seconds)
+            classes(vault, second)
             take_over(vault, second, sizes(vault, second))
         finally:
             subprocess.run(["umount", "-l", second], capture_output=True)

@@ -38,6 +38,9 @@ final class SealedFile<Store: SealedStore>: Sendable {
   /// The size as programs see it.
   var size: UInt64 { state.withLock { $0.fileSize } }
 
+  /// The class that the header names; nil for a file without one.
+  var foundClass: StaticSector.ProtectionClass? { state.withLock { $0.identity?.sector.protectionClass } }
+
   /// Whether it was changed since it was opened: then its last slot, and some room, may be owed.
   var isChanged: Bool { state.withLock { $0.commit != nil && $0.pages > 0 } }
 

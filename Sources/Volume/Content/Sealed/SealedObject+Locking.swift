@@ -50,6 +50,19 @@ extension SealedObject {
     } ?? false
   }
 
+  /// Forgets what was read if another mount may have given the file another class since; whether it may have.
+  func forgetIfOfAnotherClass() -> Bool {
+    let (readAt, way) = state.withLock { ($0.readAt, $0.way) }
+    guard context.mayBeWrittenElsewhere || readAt != nil else { return false }
+    if let readAt, let change = readAt, (try? way?.descriptor.status().change) == change { return false }
+    var outdated: SealedFile<BackingStore>?
+    state.withLock { state in
+      if state.file?.mustStay != true { (outdated, state.file) = (state.file, nil) }
+    }
+    _ = outdated
+    return true
+  }
+
   /// Forgets the key without writing anything: a request is at work that does not end.
   func abandon() {
     context.noteForgotten()

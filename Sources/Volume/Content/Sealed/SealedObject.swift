@@ -29,7 +29,10 @@ final class SealedObject: EncryptedContent {
   }
 
   var head: KnownHead? {
-    guard let file = present, file.mustStay || !context.mayBeWrittenElsewhere else { return nil }
+    // What was read while another mount could write is asked of the file itself.
+    guard let file = state.withLock({ $0.readAt == nil ? $0.file : nil }),
+      file.mustStay || !context.mayBeWrittenElsewhere
+    else { return nil }
     return KnownHead(protection: context.protection, size: file.size, isMarked: context.isMarked)
   }
 
@@ -260,6 +263,8 @@ final class SealedObject: EncryptedContent {
       guard let way else { throw .stale }
       try requireAlone()
       let file = try opened(BackingStore(way, live: context.keeper.live), seen)
+      // Another mount may have changed it.
+      if let found = file.foundClass, found != context.format { context.protection = ProtectionClass(found) }
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.
