@@ -54,11 +54,15 @@ final class SealedContext: SealedSurroundings {
       ? keeper.keyring.sessions.hasEndedForOthers(session) : keeper.keyring.sessions.hasEnded(session)
   }
 
-  var mayBeWrittenElsewhere: Bool { !isOfLower && keeper.live.forbidsChanges }
+  /// A mount that was writable keeps its lock while it only reads, unless it lost it: then nobody else writes.
+  var mayBeWrittenElsewhere: Bool {
+    guard !isOfLower, keeper.live.forbidsChanges else { return false }
+    return keeper.live.lacksLock || !keeper.keyring.directory.isLocked
+  }
 
   /// What cannot be found out is taken for a mount that writes.
   var isWrittenElsewhere: Bool {
-    guard let directory = keeper.keyring.directory.descriptor else { return false }
+    guard let directory = keeper.keyring.directory.descriptor else { return true }
     return (try? VolumeDirectory.use(of: directory)) != .nobody
   }
 

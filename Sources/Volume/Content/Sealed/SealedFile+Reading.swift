@@ -105,7 +105,7 @@ extension SealedFile {
     _ block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
   ) throws(Errno) {
     var found = try look(at: block, into: &plain, &cipher)
-    if found != .whole, surroundings.mayBeWrittenElsewhere {
+    if found != .whole, mayBeOutdated {
       found = try lookAnew(at: block, into: &plain, &cipher)
     }
     switch found {
@@ -117,6 +117,9 @@ extension SealedFile {
     case .damage: throw damaged(block, cipher.file)
     }
   }
+
+  /// Whether what is known of the file may be read anew: what was changed here, and is owed, the file does not say.
+  var mayBeOutdated: Bool { surroundings.mayBeWrittenElsewhere && !isChanged }
 
   /// Looks at a block that did not fit together, of a file that another mount may be writing at this moment.
   ///

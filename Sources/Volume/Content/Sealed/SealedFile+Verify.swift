@@ -205,7 +205,7 @@ extension SealedFile {
     let block = wanted.block
     let one = block.number..<block.number + 1
     var found = try look(at: wanted, rules, &plain, &cipher)
-    if found != .whole, surroundings.mayBeWrittenElsewhere {
+    if found != .whole, mayBeOutdated {
       found = try lookAnew(at: block, into: &plain, &cipher)
     }
     switch found {
