@@ -28,5 +28,14 @@ extension MountTests {
       defer { stage.remove() }
       try stage.run("beside", EncryptedStage.times(3, 120), options)
     }
+
+    @Test(
+      "A read-only mount shows the content of a file, never what is stored, whatever form another mount gives it meanwhile",
+      arguments: ["", "passthrough=off,no_explicit_inval_data"])
+    func forms(_ options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("forms", EncryptedStage.times(6, 120), options)
+    }
   }
 }

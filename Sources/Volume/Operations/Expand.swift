@@ -128,7 +128,7 @@ extension Volume {
       ? try Errno.delayedByLease { () throws(Errno) in
         SharedDescriptor(try descriptor.descriptor.reopen([.readOnly, .nonBlocking]))
       } : descriptor
-    return try CompressedFile(file, logicalSize: facts.status.size, compressed)
+    return try CompressedFile(file, logicalSize: facts.status.size, compressed, at: replacements)
   }
 
   /// A replacement whose caller may be interrupted.

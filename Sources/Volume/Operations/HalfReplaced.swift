@@ -18,13 +18,24 @@ extension Volume {
     } catch {
       guard error == .unsupported, node.kind == .regular else { throw error }
     }
-    guard try settleContent(of: node, for: caller) else {
+    var isSettled = try settleContent(of: node, for: caller)
+    if !isSettled { isSettled = try isSettledElsewhere(node) }
+    guard isSettled else {
       Log.damage(
         "inode \(node.number.value): its content was being replaced; a mount for writing of its upper directory finishes that"
       )
       throw .inputOutput
     }
     return try operation()
+  }
+
+  /// Whether another mount was replacing the content of a file, and has done so; delayed while it is at work.
+  private func isSettledElsewhere(_ node: Node) throws(Errno) -> Bool {
+    guard node.layer == 0, replacements.mayBeAtWorkElsewhere else { return false }
+    // It has a lease, unless somebody had a compressed file open before.
+    let object = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try holdAnew(node).descriptor }
+    _ = try LayerDirectory.openForALook(object)
+    return try !isHalfReplaced(node)
   }
 
   /// Waits for whoever replaces the content of a file, or settles what nobody goes on with; false where it stays half

@@ -106,7 +106,8 @@ extension Volume {
       try decide(facts)
       return (try sufficient(way, for: mode, facts.item), facts)
     }
-    if case .named = reach, mode.isForReadingAlone {
+    let mayBeReplaced = node.layer == 0 && replacements.mayBeAtWorkElsewhere
+    if case .named = reach, mode.isForReadingAlone, !mayBeReplaced {
       let isHandedOver = handsOverByPath && mayHandOver(from: node.layer)
       if isHandedOver || opensLate(node) { return try found(node, by: reach, decide) }
     }

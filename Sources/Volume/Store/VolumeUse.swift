@@ -59,6 +59,17 @@ package enum VolumeUse: Equatable, Sendable {
 }
 
 extension VolumeDirectory {
+  /// Whether another mount may write to the volume at any moment; asked by one that may not.
+  ///
+  /// A mount that was writable keeps its lock while it only reads, unless it lost it: then nobody else writes.
+  func mayHaveWriter(lackingLock: Bool) -> Bool { lackingLock || !isLocked }
+
+  /// Whether one does write to it now; what cannot be found out is taken for that.
+  var hasWriter: Bool {
+    guard let directory = descriptor else { return true }
+    return (try? VolumeDirectory.use(of: directory)) != .nobody
+  }
+
   /// Whether a process has the lock in `directory`, which is the bookkeeping of a volume.
   static func use(of directory: SharedDescriptor) throws(Errno) -> VolumeUse {
     do throws(Errno) {

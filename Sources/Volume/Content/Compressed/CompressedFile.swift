@@ -4,11 +4,15 @@
 // While it is expanded its frames are written over. So before the first byte of them goes, readers are sent to the work file,
 // which has the whole content already, and those that are still reading frames are waited for.
 //
+// Another mount that writes to the volume sends nobody away. Where there may be one, frames that cannot be read are looked at
+// once more: the file may have been expanded, or is just being.
+//
 // For trees that are read more than written: headers and sources took a fifth of the room, and are read from pages at 0.94 of
 // the speed of plain ones (docs/performance.md, "Compressed files").
 
 import CompressedFormat
 import LinuxFiles
+import RecordFormat
 import Synchronization
 
 /// The content of a compressed file.
@@ -28,12 +32,15 @@ final class CompressedFile: Sendable {
     var form = Form.frames
     /// Leads to the file, open for reading.
     var way: SharedDescriptor
+    /// Since when another mount has been replacing it.
+    var replacedSince: UInt64?
   }
 
   /// Nil for a file without bytes: it was cut, and its record does not say so yet.
   private let frames: FrameFile?
   private let modified: Timestamp
   private let storedSize: UInt64
+  private let site: ReplacementSite
   private let state: Mutex<State>
   /// Requests that may be reading frames.
   private let atFrames = Atomic(0)
@@ -43,10 +50,16 @@ final class CompressedFile: Sendable {
   /// Reads the table of a file that is open for reading.
   ///
   /// EIO where it is damaged.
-  init(_ file: SharedDescriptor, logicalSize: UInt64, _ cache: FrameCache) throws(Errno) {
+  init(
+    _ file: SharedDescriptor, logicalSize: UInt64, _ cache: FrameCache, at site: ReplacementSite
+  ) throws(Errno) {
     let status = try file.descriptor.status()
     frames =
-      status.size > 0 ? try FrameFile(file.descriptor, logicalSize: logicalSize, cache) : nil
+      status.size > 0
+      ? try FrameFile(
+        file.descriptor, logicalSize: logicalSize, cache, isLogged: { !site.hasWriterElsewhere })
+      : nil
+    self.site = site
     (modified, storedSize) = (status.modification, status.size)
     state = Mutex(State(form: status.size > 0 ? .frames : .plain, way: file))
   }
@@ -73,7 +86,12 @@ final class CompressedFile: Sendable {
       let (form, way) = state.withLock { ($0.form, $0.way) }
       if case .frames = form, let frames {
         defer { atFrames.subtract(1, ordering: .releasing) }
-        return try frames.read(way.descriptor, at: UInt64(offset), into: &bytes)
+        do throws(Errno) {
+          return try frames.read(way.descriptor, at: UInt64(offset), into: &bytes)
+        } catch .inputOutput where site.mayBeAtWorkElsewhere {
+          try requireExpandedElsewhere(way)
+          continue
+        }
       }
       atFrames.subtract(1, ordering: .releasing)
       switch form {
@@ -97,6 +115,31 @@ final class CompressedFile: Sendable {
     var part = bytes._mutatingExtracting(0..<count)
     return try work.descriptor.readFully(into: &part, at: offset)
   }
+
+  /// Frames cannot be read: has the file other content by now, then that is what is read from now on.
+  ///
+  /// EIO if it is compressed still. Delayed while another mount expands it, for ten seconds.
+  private func requireExpandedElsewhere(_ way: SharedDescriptor) throws(Errno) {
+    let record = try site.record(of: way).core
+    if record.isReplacing {
+      let isPatient = state.withLock { state in
+        let since = state.replacedSince ?? Clock.nanosecondsSinceBoot
+        state.replacedSince = since
+        return Clock.nanosecondsSinceBoot - since < CompressedFile.patience
+      }
+      throw isPatient && site.hasWriterElsewhere ? .delayed(.inUse) : .inputOutput
+    }
+    // What was cut to nothing was cut before its record says so.
+    let isPlain = !record.isReplacedOrCompressed && !record.isEncrypted
+    let size = try way.descriptor.status().size
+    guard isPlain || size == 0 else { throw .inputOutput }
+    state.withLock { state in
+      state.form = .plain
+      state.replacedSince = nil
+    }
+  }
+
+  private static let patience: UInt64 = 10_000_000_000
 
   func size() throws(Errno) -> UInt64 {
     let (form, way) = state.withLock { ($0.form, $0.way) }

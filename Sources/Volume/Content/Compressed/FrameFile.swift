@@ -10,30 +10,35 @@ struct FrameFile: Sendable {
   let cache: FrameCache
   /// For the cache.
   private let number: UInt64
-  /// Whether damage is written to the log.
-  private let isLogged: Bool
+  /// Whether damage is to be written to the log.
+  private let isLogged: @Sendable () -> Bool
 
   /// Reads and checks the table; nothing is allocated for it before what it says fits the file.
   ///
-  /// EIO for damage, which is written to the log.
-  init(_ file: borrowing Descriptor, logicalSize: UInt64, _ cache: FrameCache) throws(Errno) {
+  /// EIO for damage, which is written to the log if `isLogged` says so.
+  init(
+    _ file: borrowing Descriptor, logicalSize: UInt64, _ cache: FrameCache,
+    isLogged: @escaping @Sendable () -> Bool = { true }
+  ) throws(Errno) {
     let status = try file.status()
     switch try FrameFile.table(of: file, storedSize: status.size, logicalSize: logicalSize) {
     case .success(let table): self.table = table
     case .failure(let damage):
-      Log.damage("inode \(status.inode): the table of the compressed content cannot be used: \(damage)")
+      if isLogged() {
+        Log.damage("inode \(status.inode): the table of the compressed content cannot be used: \(damage)")
+      }
       throw .inputOutput
     }
     self.cache = cache
     number = cache.nextFile()
-    isLogged = true
+    self.isLogged = isLogged
   }
 
   /// The same for a caller that has the table, and tells of damage in another way.
   init(_ table: SeekTable, _ cache: FrameCache) {
     (self.table, self.cache) = (table, cache)
     number = cache.nextFile()
-    isLogged = false
+    isLogged = { false }
   }
 
   /// The table at the end of a file, or what is wrong with it.
@@ -144,7 +149,7 @@ struct FrameFile: Sendable {
   }
 
   private func damage(_ file: borrowing Descriptor, _ frame: SeekTable.Frame) throws(Errno) -> Errno {
-    guard isLogged else { return .inputOutput }
+    guard isLogged() else { return .inputOutput }
     let inode = try file.status().inode
     Log.damage(
       "inode \(inode): bytes \(frame.rawOffset) to \(frame.rawOffset + UInt64(frame.rawSize)) of the compressed "

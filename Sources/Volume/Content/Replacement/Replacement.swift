@@ -105,6 +105,12 @@ final class ReplacementSite: Sendable {
     }
   }
 
+  /// Whether another mount may replace content at any moment, which this one may not.
+  var mayBeAtWorkElsewhere: Bool { !mayWrite() && directory.mayHaveWriter(lackingLock: lacksLock()) }
+
+  /// Whether there is such a mount now.
+  var hasWriterElsewhere: Bool { mayBeAtWorkElsewhere && directory.hasWriter }
+
   /// Not while the volume is mounted read-only.
   var hasWorkshop: Bool { directory.workshop != nil }
 

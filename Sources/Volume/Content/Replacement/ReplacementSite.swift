@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// As long as there is one the volume does not become read-only, as if the file were open for writing.
 final class HalfReplaced: Sendable {
-  /// Open for writing; unless a compressed file is expanded, with a lease.
+  /// Open for writing; with a lease, unless somebody reads a compressed file that is expanded.
   let file: SharedDescriptor
   let work: SharedDescriptor
   let trailer: ReplacementTrailer
@@ -97,11 +97,13 @@ extension ReplacementSite {
     try file.changeTimes(access: .omit, modification: .set(modified))
   }
 
-  /// Opens a file for writing; `alone`: that nobody else has, or gets while it is open.
+  /// Opens a file for writing, which nobody else gets while it is open, if nobody else has it.
+  ///
+  /// `alone`: EBUSY if somebody has.
   static func open(_ object: SharedDescriptor, alone: Bool = true) throws(Errno) -> SharedDescriptor {
     do throws(Errno) {
       let opened = SharedDescriptor(try object.descriptor.reopen([.readWrite, .nonBlocking]))
-      if alone { try leaseAlone(opened.descriptor) }
+      do throws(Errno) { try leaseAlone(opened.descriptor) } catch { if alone { throw error } }
       return opened
     } catch {
       // A lease of another process, or a program that runs from it.

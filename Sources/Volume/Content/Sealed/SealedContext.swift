@@ -54,17 +54,12 @@ final class SealedContext: SealedSurroundings {
       ? keeper.keyring.sessions.hasEndedForOthers(session) : keeper.keyring.sessions.hasEnded(session)
   }
 
-  /// A mount that was writable keeps its lock while it only reads, unless it lost it: then nobody else writes.
   var mayBeWrittenElsewhere: Bool {
-    guard !isOfLower, keeper.live.forbidsChanges else { return false }
-    return keeper.live.lacksLock || !keeper.keyring.directory.isLocked
+    !isOfLower && keeper.live.forbidsChanges
+      && keeper.keyring.directory.mayHaveWriter(lackingLock: keeper.live.lacksLock)
   }
 
-  /// What cannot be found out is taken for a mount that writes.
-  var isWrittenElsewhere: Bool {
-    guard let directory = keeper.keyring.directory.descriptor else { return true }
-    return (try? VolumeDirectory.use(of: directory)) != .nobody
-  }
+  var isWrittenElsewhere: Bool { keeper.keyring.directory.hasWriter }
 
   /// Something that was written is in nobody's memory any more, and not on the disk for sure.
   func noteForgotten() {
