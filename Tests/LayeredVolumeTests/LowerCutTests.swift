@@ -3,6 +3,7 @@
 import Faults
 import Foundation
 import LinuxFiles
+import Synchronization
 import Testing
 
 @testable import LayeredVolume
@@ -168,5 +169,42 @@ import Testing
     #expect(asked == 2)
     #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper) == [".varve"])
     #expect(try tree.attributes("f").size == 2_000_000)
+  }
+
+  @Test("Who loses the right to cut a file in that moment has cut it, or is refused and has not")
+  func racing() throws {
+    let names = (0..<150).map { "f\($0)" }
+    let tree = try LayeredTree(names.map { file($0, String(repeating: "text", count: 4_000), mode: 0o666) })
+    tree.remembers = true
+    let (owner, stranger) = (tree.caller, Caller(user: 12_345, group: 12_345, thread: getpid()))
+    for (number, name) in names.enumerated() {
+      let id = try tree.at(name) { $0 }
+      let wanted: UInt64 = number % 2 == 0 ? 0 : 10
+      let isOver = Atomic(false)
+      let revoking = try PlainThread {
+        // As soon as the copy has its name.
+        while Glibc.access(tree.upper + "/" + name, F_OK) != 0, !isOver.load(ordering: .acquiring) {}
+        var change = AttributeChange()
+        change.mode = 0
+        _ = try? tree.volume.changeAttributes(of: id, change, handle: nil, for: owner)
+      }
+      let error: Errno?
+      do throws(Errno) {
+        if wanted == 0 {
+          tree.volume.release(try tree.volume.open(id, [.write, .truncate], for: stranger).handle)
+        } else {
+          var change = AttributeChange()
+          change.size = wanted
+          _ = try tree.volume.changeAttributes(of: id, change, handle: nil, for: stranger)
+        }
+        error = nil
+      } catch let failure {
+        error = failure
+      }
+      isOver.store(true, ordering: .releasing)
+      revoking.join()
+      let size = try tree.attributes(name).size
+      #expect(error == nil ? size == wanted : error == .accessDenied && size == 16_000, "\(name): \(size)")
+    }
   }
 }

@@ -70,13 +70,14 @@ extension Volume {
     }
     return try changing(node, for: caller, cut: cut) { () throws(Errno) in
       let object = try hold(node, through: file)
-      var plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
+      var plan = try plan(
+        change, on: object.facts, of: node, through: file, isCut: cut?.isDone ?? false, for: caller)
       if plan.changesAnything {
         try requireUp(node)
         try requireSettled(object.facts)
       }
-      // Its copy was made so, and nobody has written to it since.
-      if cut?.isDone == true, plan.size == object.facts.status.size { plan.size = nil }
+      // Its copy was made so: what somebody has written to it since stays.
+      if cut?.isDone == true { plan.size = nil }
       if let size = plan.size, size > 0 { try requireExpanded(object.facts) }
       let after = try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief
       return shown(answer(node, after, for: caller), of: nodeID)
@@ -132,8 +133,10 @@ extension Volume {
     }
   }
 
+  /// `isCut`: whether the size was decided about, and the file cut, when it was brought up.
   private func plan(
-    _ change: AttributeChange, on facts: Facts, of node: Node, through file: OpenFile?, for caller: Caller
+    _ change: AttributeChange, on facts: Facts, of node: Node, through file: OpenFile?, isCut: Bool = false,
+    for caller: Caller
   ) throws(Errno) -> Plan {
     var plan = Plan()
     if change.namesNothing {
@@ -147,7 +150,7 @@ extension Volume {
     }
     if let size = change.size {
       if let file, !file.canWrite { throw .invalid }
-      try gate.require(caller, .truncate(throughHandle: file != nil), on: facts.item)
+      if !isCut { try gate.require(caller, .truncate(throughHandle: file != nil), on: facts.item) }
       plan.size = size
       // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both.
       let isForeign = change.clearsSetID || change.mode != nil

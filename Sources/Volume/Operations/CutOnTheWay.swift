@@ -6,7 +6,8 @@ import LinuxFiles
 /// To what size an operation cuts a file, and whether it may.
 ///
 /// The copy is cut already when it takes the place of the file. So that is decided under the locks with which it does, as the
-/// operation itself would; what is left to the operation, when it begins anew, is the rest.
+/// operation itself would: in that moment it happens, and when it begins anew it is not refused any more. Rights that are
+/// taken away in between were taken away later.
 final class CutOnTheWay {
   private let size: UInt64
   private let decide: (Facts) throws(Errno) -> Void

@@ -41,7 +41,7 @@ extension Volume {
     let lock: LockRequest = truncates ? .exclusive(node.stripe) : .shared(node.stripe)
     return try locks.holding(lock) { () throws(Errno) in
       var (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
-        try gate.require(caller, .open(request), on: facts.item)
+        if cut?.isDone != true { try gate.require(caller, .open(request), on: facts.item) }
         if mode.contains(.write) || truncates { try requireUp(node) }
         // What is cut to nothing need not be expanded.
         if mode.contains(.write), !truncates { try requireExpanded(facts) }
@@ -65,8 +65,8 @@ extension Volume {
           facts = try emptied(HeldObject(file, facts, of: node), node).facts
         } else {
           _ = try marked(HeldObject(file, facts, of: node), node)
-          // Unless its copy was made empty, and nobody has written to it since.
-          if cut?.isDone != true || facts.status.size > 0 {
+          // Unless its copy was made empty: what somebody has written to it since stays.
+          if cut?.isDone != true {
             // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
             let way = try wayToChange(node, file, facts, isOpen: mode.contains(.write))
             try usingContent(of: node, by: way, facts) { (content) throws(Errno) in try content.makeEmpty() }
