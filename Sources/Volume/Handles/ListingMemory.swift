@@ -67,7 +67,10 @@ struct ListedNames {
 
   mutating func insert(_ name: Name) {
     if pieces.isEmpty { pieces = Array(repeating: [], count: ListedNames.pieceCount) }
-    pieces[ListedNames.piece(of: name)].append(name)
+    let index = ListedNames.piece(of: name)
+    let count = pieces[index].count
+    if count == pieces[index].capacity { pieces[index].reserveCapacity(count + count / 8 + 16) }
+    pieces[index].append(name)
     isSorted = false
   }
 
