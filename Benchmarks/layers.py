@@ -229,6 +229,8 @@ def scene_bytes(stage, mount):
     yield "open, read, close, again", stage.calls("open", point + "/files/f")
     yield "1 MiB reads, cold", stage.calls("read", point + "/big", 1)
     yield "1 MiB reads, again", stage.calls("read", point + "/big", 1)
+    # The second access to a page moves it to the list of active ones, which no later one does.
+    yield "1 MiB reads, a third time", stage.calls("read", point + "/big", 1)
     yield "grep -r", timed("grep", "-rc", "struct", point + "/tree")
     mount.renew()
 
@@ -457,9 +459,12 @@ class Table:
 
     def kernel(self):
         for row, least in (("giant: first append, 1 GiB", 0.9), ("changes: first append, 4 KiB files", 0.5),
-                           ("bytes: open, read, close, again", None), ("bytes: 1 MiB reads, again", 0.95)):
+                           ("bytes: open, read, close, again", None), ("bytes: 1 MiB reads, again", 0.95),
+                           ("bytes: 1 MiB reads, a third time", 0.95)):
             value = self.ratio(row, "varve", "overlayfs")
-            if value is not None and self.place == "disk":
+            if "4 KiB" in row and self.place == "tmpfs":
+                least = None
+            if value is not None:
                 self.add(row.split(": ")[1], [self.median(row, "varve"), self.median(row, "overlayfs")], value, least)
         self.show("Beside the kernel's overlayfs", ["varve, ms", "overlayfs, ms", "ratio"])
 
