@@ -50,7 +50,8 @@ extension Door {
     var isSecret = false
     defer { if isSecret { buffer.wipeAfterwards() } }
     try buffer.fill(upTo: Int(input.size)) { (bytes) throws(Errno) in
-      try volume.read(input.fh, at: input.offset, into: &bytes, isSecret: &isSecret)
+      try volume.read(
+        input.fh, at: input.offset, into: &bytes, isSecret: &isSecret, isUnbuffered: input.isUnbuffered)
     }
   }
 
@@ -116,6 +117,10 @@ extension Door {
       from: input.fh_in, at: input.off_in, to: input.fh_out, at: input.off_out,
       length: min(input.len, longest), for: request.caller)
   }
+}
+
+extension fuse_read_in {
+  fileprivate var isUnbuffered: Bool { flags & lv_open_unbuffered != 0 }
 }
 
 extension fuse_write_in {

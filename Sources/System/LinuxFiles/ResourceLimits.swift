@@ -31,8 +31,11 @@ package enum ResourceLimits {
     else { return nil }
     let fields = text.split(separator: UInt8(ascii: " "))
     guard fields.count > 1, let pages = UInt64(String(decoding: fields[1], as: UTF8.self)) else { return nil }
-    return pages &* UInt64(clamping: sysconf(CInt(_SC_PAGESIZE)))
+    return pages &* UInt64(clamping: pageSize)
   }
+
+  /// The bytes of a page of memory.
+  package static let pageSize = sysconf(CInt(_SC_PAGESIZE))
 
   /// Keeps little of what is freed, from now on.
   ///

@@ -32,9 +32,10 @@ extension Volume {
   /// Whether another mount was replacing the content of a file, and has done so; delayed while it is at work.
   private func isSettledElsewhere(_ node: Node) throws(Errno) -> Bool {
     guard node.layer == 0, replacements.mayBeAtWorkElsewhere else { return false }
-    // It has a lease, unless somebody had a compressed file open before.
+    // It has a lease, unless somebody had a compressed file open before, or the kernel has taken that after a while.
     let object = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try holdAnew(node).descriptor }
     _ = try LayerDirectory.openForALook(object)
+    guard !replacements.isAtWorkElsewhere(on: object) else { throw .delayed(.leased) }
     return try !isHalfReplaced(node)
   }
 

@@ -6,15 +6,37 @@ package import LinuxFiles
 import Synchronization
 
 extension Volume {
-  /// `isSecret`: whether what is in the bytes now, also after an error, must not stay in memory.
+  /// `isSecret`: whether what is in the bytes now, also after an error, must not stay in memory. `isUnbuffered`: whether
+  /// they are for the program that asks (O_DIRECT), and not for pages.
   package func read(
-    _ handle: HandleID, at offset: UInt64, into bytes: inout MutableSpan<UInt8>, isSecret: inout Bool
+    _ handle: HandleID, at offset: UInt64, into bytes: inout MutableSpan<UInt8>, isSecret: inout Bool,
+    isUnbuffered: Bool = false
   ) throws(Errno) -> Int {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
     isSecret = file.content.isSecret
     try requireContent(of: file)
-    return try file.content.read(at: try Int64(checking: offset), into: &bytes)
+    let count = try file.content.read(at: try Int64(checking: offset), into: &bytes)
+    if count < bytes.count, !isUnbuffered { try requireEnd(offset, read: count, of: bytes.count, file) }
+    return count
+  }
+
+  /// Refuses pages behind the end of a file that another mount has cut, since the kernel fills them with zeros and keeps them.
+  ///
+  /// It asks for no page behind the end that it knows. Where the bytes are stored as they are this is as on any file system of
+  /// several machines.
+  private func requireEnd(
+    _ offset: UInt64, read count: Int, of wanted: Int, _ file: OpenFile
+  ) throws(Errno) {
+    guard !file.content.isPlain, file.route.keepsCopy, replacements.mayBeAtWorkElsewhere,
+      let node = file.node,
+      node.layer == 0
+    else { return }
+    let page = UInt64(ResourceLimits.pageSize)
+    let end = (offset + UInt64(count) + page - 1) / page * page
+    guard offset + UInt64(wanted) > max(end, offset / page * page) else { return }
+    link?.expireAttributes(node.id)
+    throw .inputOutput
   }
 
   /// Bytes that were written may be others afterwards; those of a request that is delayed are what they were.

@@ -16,6 +16,8 @@ enum ReplacementFiles {
   }
 
   /// A file under a name that is swept; for the daemon alone, whichever user it makes files for otherwise.
+  ///
+  /// It is locked as long as somebody is at work on it.
   static func make(
     in workshop: SharedDescriptor
   ) throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {
@@ -24,8 +26,12 @@ enum ReplacementFiles {
     let file = try FileName.with(bytes) { name throws(Errno) in
       try workshop.descriptor.createFile(name, mode: 0o600)
     }
+    lock(file)
     return (bytes, SharedDescriptor(file))
   }
+
+  /// Tells other mounts that somebody is at work; where files cannot be locked they do not wait for it.
+  static func lock(_ work: borrowing Descriptor) { _ = try? work.tryLockWhole(exclusive: true) }
 
   /// Puts a file on the disk, and lets it be spared.
   ///

@@ -155,13 +155,17 @@ func usersOfFiles(onDevice device: String) -> [Holder] {
 }
 
 /// The processes found to have one of these files open, or to run it; without root, only those of the caller.
+///
+/// Other file systems than theirs are asked nothing: the daemon of one may have stopped.
 func users(of files: Set<ObjectKey>) -> [Holder] {
+  let devices = Set(files.map { DeviceNumber(packed: $0.device) }.map { "\($0.major):\($0.minor)" })
   // The descriptors of this program, and those of the daemon, only lead there.
-  others().map { Holder(process: $0, name: name(of: $0), hold: .hasFile) }.filter { holder in
+  return others().map { Holder(process: $0, name: name(of: $0), hold: .hasFile) }.filter { holder in
     holder.name != "varved"
       && openFiles(of: holder.process).contains { link in
         let path = Array("/proc/\(holder.process)/\(link)".utf8)
-        guard let open = try? Descriptor.item(atPath: path, .followed), let status = try? open.knownStatus()
+        guard let open = try? Descriptor.item(atPath: path, .followed), let device = try? open.knownDevice(),
+          devices.contains(device), let status = try? open.knownStatus()
         else { return false }
         return files.contains(ObjectKey(status))
       }

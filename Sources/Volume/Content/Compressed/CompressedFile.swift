@@ -32,8 +32,6 @@ final class CompressedFile: Sendable {
     var form = Form.frames
     /// Leads to the file, open for reading.
     var way: SharedDescriptor
-    /// Since when another mount has been replacing it.
-    var replacedSince: UInt64?
   }
 
   /// Nil for a file without bytes: it was cut, and its record does not say so yet.
@@ -118,28 +116,21 @@ final class CompressedFile: Sendable {
 
   /// Frames cannot be read: has the file other content by now, then that is what is read from now on.
   ///
-  /// EIO if it is compressed still. Delayed while another mount expands it, for ten seconds.
+  /// EIO if it is compressed still. Delayed while another mount expands it.
   private func requireExpandedElsewhere(_ way: SharedDescriptor) throws(Errno) {
-    let record = try site.record(of: way).core
+    var record = try site.record(of: way).core
     if record.isReplacing {
-      let isPatient = state.withLock { state in
-        let since = state.replacedSince ?? Clock.nanosecondsSinceBoot
-        state.replacedSince = since
-        return Clock.nanosecondsSinceBoot - since < CompressedFile.patience
-      }
-      throw isPatient && site.hasWriterElsewhere ? .delayed(.inUse) : .inputOutput
+      guard !site.isAtWorkElsewhere(on: way) else { throw .delayed(.leased) }
+      // Or it is done by now.
+      record = try site.record(of: way).core
+      guard !record.isReplacing else { throw .inputOutput }
     }
     // What was cut to nothing was cut before its record says so.
     let isPlain = !record.isReplacedOrCompressed && !record.isEncrypted
     let size = try way.descriptor.status().size
     guard isPlain || size == 0 else { throw .inputOutput }
-    state.withLock { state in
-      state.form = .plain
-      state.replacedSince = nil
-    }
+    state.withLock { $0.form = .plain }
   }
-
-  private static let patience: UInt64 = 10_000_000_000
 
   func size() throws(Errno) -> UInt64 {
     let (form, way) = state.withLock { ($0.form, $0.way) }

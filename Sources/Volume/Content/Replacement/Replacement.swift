@@ -108,6 +108,19 @@ final class ReplacementSite: Sendable {
   /// Whether another mount may replace content at any moment, which this one may not.
   var mayBeAtWorkElsewhere: Bool { !mayWrite() && directory.mayHaveWriter(lackingLock: lacksLock()) }
 
+  /// Whether another mount replaces the content of a file just now: it has the work file locked.
+  func isAtWorkElsewhere(on object: SharedDescriptor) -> Bool {
+    guard mayBeAtWorkElsewhere, let bookkeeping = directory.descriptor else { return false }
+    do throws(Errno) {
+      let name = try object.descriptor.status().workName
+      let workshop = try bookkeeping.descriptor.open(try FileName("work"), [.readOnly, .directory])
+      let work = try ReplacementFiles.find(name, in: SharedDescriptor(workshop))
+      return try work?.descriptor.isLockedExclusively() ?? false
+    } catch {
+      return false
+    }
+  }
+
   /// Whether there is such a mount now.
   var hasWriterElsewhere: Bool { mayBeAtWorkElsewhere && directory.hasWriter }
 

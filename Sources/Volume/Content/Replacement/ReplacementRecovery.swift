@@ -105,6 +105,7 @@ extension ReplacementSite {
       Log.damage("inode \(inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
     }
+    ReplacementFiles.lock(work.descriptor)
     return try half(object, try record(of: object).core, work, trailer)
   }
 

@@ -49,6 +49,20 @@ extension SealedFile {
   /// The next byte of data or of a hole, as lseek(2) has it.
   func seek(from offset: UInt64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
     guard origin == .data || origin == .hole else { throw .invalid }
+    for _ in 0..<SealedLimits.looksBesideWriter {
+      let found: Result<UInt64, Errno>
+      do throws(Errno) { found = .success(try seekAsLoaded(from: offset, origin)) } catch {
+        guard error == .noDevice else { throw error }
+        found = .failure(error)
+      }
+      // What seems to be a hole may have been cut off by another mount, and written again.
+      guard mayBeOutdated, try !isAsLoaded() else { return try found.get() }
+      try load()
+    }
+    throw .inputOutput
+  }
+
+  private func seekAsLoaded(from offset: UInt64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
     while true {
       guard let (keys, size) = state.withLock({ state in state.identity.map { ($0.keys, state.fileSize) } }),
         offset < size

@@ -16,7 +16,11 @@ extension SealedFile {
       guard let (keys, size) = state.withLock({ state in state.identity.map { ($0.keys, state.fileSize) } }),
         offset < size
       else { return 0 }
-      do throws(Errno) { return try read(at: offset, of: size, keys, into: &bytes) } catch {
+      do throws(Errno) {
+        let count = try read(at: offset, of: size, keys, into: &bytes)
+        // Behind an end that another mount has moved meanwhile there is nothing, and no zeros.
+        guard mayBeOutdated, self.size < offset + UInt64(count) else { return count }
+      } catch {
         guard error == .inputOutput, isOutdated(keys.file) else { throw error }
         turn.withLock { _ in }
       }
@@ -169,6 +173,8 @@ extension SealedFile {
       }
       guard answer == .zeros else { return .damage }
       if hasFailed { return .zeros }
+      // Another mount may have cut it off while it was looked for.
+      if mayBeOutdated, try !isAsLoaded() { return .zeros }
       plain.wipe()
       return .whole
     }

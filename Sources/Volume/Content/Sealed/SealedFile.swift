@@ -92,14 +92,37 @@ final class SealedFile<Store: SealedStore>: Sendable {
       throw damaged(.slots)
     }
     // What was added since is in the slot that was read.
-    let present = surroundings.mayBeWrittenElsewhere ? try store.size() : size
+    let mayBeWritten = surroundings.mayBeWrittenElsewhere
+    let present = mayBeWritten ? try store.size() : size
+    let loaded = mayBeWritten ? SealedFile.sectorsOfFile(page.span) : nil
     state.withLock { state in
       state.becomeEmpty()
       state.identity = identity
       state.view = view
+      state.loaded = loaded
       state.pages = present / UInt64(Page.size)
       state.index.learn(0, page, readAt: state.index.changes)
     }
+  }
+
+  /// What page 0 says of the file itself: its keys and its size.
+  private static func sectorsOfFile(_ page: Span<UInt8>) -> [UInt8] {
+    Half.allCases.flatMap { half in
+      let (keys, slot) = (StaticSector.offset(half), Slot.offset(half))
+      return page.extracting(keys..<keys + StaticSector.size).copied()
+        + page.extracting(slot..<slot + Slot.size).copied()
+    }
+  }
+
+  /// Whether the file was not cut, and got no further slot, since it was loaded; asked where another mount may write to it.
+  ///
+  /// Then a block that has never been written is a hole. Entries come before the slot that says how long the file is by them.
+  func isAsLoaded() throws(Errno) -> Bool {
+    guard let loaded = state.withLock({ $0.loaded }) else { return true }
+    var page = [UInt8](repeating: 0, count: Page.size)
+    var bytes = page.mutableSpan
+    guard try store.read(into: &bytes, at: 0) == Page.size else { return false }
+    return SealedFile.sectorsOfFile(page.span) == loaded
   }
 
   /// The static sector, or its copy where the first one does not open.

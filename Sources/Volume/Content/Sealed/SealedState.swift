@@ -10,6 +10,8 @@ struct SealedState: ~Copyable {
   var identity: Identity?
   /// As the slots were found; nil for a file that was made here.
   var view: FileView?
+  /// The sectors that say which file it is, and how long, where another mount may write to it.
+  var loaded: [UInt8]?
   /// From the first change on.
   var commit: CommitState?
   var free = FreePages(end: 1)
