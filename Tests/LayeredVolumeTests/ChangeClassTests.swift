@@ -184,7 +184,7 @@ import Testing
     #expect(try tree.read("\(former)/empty") == "the canary sings")
   }
 
-  @Test func itTakesTheKeysOfBothClasses() throws {
+  @Test func itTakesTheKeyOfTheOldClassAndOneToMakeFilesOfTheNew() throws {
     let tree = try Tree.vault()
     try tree.make("a/file", "secret")
     try tree.make("c/file", "secret")
