@@ -234,7 +234,7 @@ import Testing
     try drawer.expect(
       #"""
       ln -s nowhere hanging; mkdir full closed.d; chmod 755 closed.d
-      for file in none/key raw/key hanging . upper/ .. /dev/stdout; do varve key create $file; echo $?; done
+      for file in none/key raw/key hanging . upper upper/ .. '' /dev/stdout; do varve key create "$file"; echo $?; done
       varve key create -; echo $?; as_user '$VARVE key create closed.d/key'; echo $?
       unshare -m /bin/bash -c '
         mount -t tmpfs -o size=12k tmpfs full; cp -p raw full/key; cp -p full/key before
@@ -250,11 +250,15 @@ import Testing
         1
         varve key create: hanging: already exists (EEXIST), and is not replaced; take another name
         1
-        varve key create: .: is not a name for a file; name the keyfile itself
+        varve key create: .: names a directory; name a new file in it, such as ./team.key
         1
-        varve key create: upper/: is not a name for a file; name the keyfile itself
+        varve key create: upper: names a directory; name a new file in it, such as upper/team.key
         1
-        varve key create: ..: is not a name for a file; name the keyfile itself
+        varve key create: upper/: names a directory; name a new file in it, such as upper/team.key
+        1
+        varve key create: ..: names a directory; name a new file in it, such as ../team.key
+        1
+        varve key create: '': is empty; name a new file, such as team.key
         1
         varve key create: /dev/stdout: already exists (EEXIST), and is not replaced; take another name
         1

@@ -113,6 +113,7 @@ extension CommandTests {
         mkdir vol plain more; varve mount plain vol; for key in a b c; do varve key create $key; done
         varve key export vol out; varve key slot add vol a 2>/dev/null; varve key slot add vol b --with a
         varve key export vol out; stat -c %a out; cmp out plain/.varve/keybag; varve key export vol out; varve key export vol no/out
+        for directory in . plain/ plain /; do varve key export vol $directory; echo $?; done; ls -A plain
         varve key export vol other --with c; varve key export --json vol other --with b; cmp out other; echo $?
         varve key export vol third --with-passphrase-file word 2>&1 | head -1
         varve unlock vol a; rm plain/.varve/keybag*; varve umount vol; varve mount plain vol
@@ -125,6 +126,15 @@ extension CommandTests {
           400
           varve key export: out: already exists (EEXIST), and is not replaced; take another name
           varve key export: no/out: the directory 'no' does not exist (ENOENT); make it first: mkdir -m 700 no
+          varve key export: .: names a directory; name a new file in it, such as ./team.keybag
+          1
+          varve key export: plain/: names a directory; name a new file in it, such as plain/team.keybag
+          1
+          varve key export: plain: names a directory; name a new file in it, such as plain/team.keybag
+          1
+          varve key export: /: names a directory; name a new file in it, such as /team.keybag
+          1
+          .varve
           varve key export: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           {"path": "vol", "file": "other", "bytes": 384}
           0

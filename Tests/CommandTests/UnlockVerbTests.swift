@@ -129,6 +129,37 @@ extension CommandTests {
             """)
     }
 
+    @Test("A keyfile that others can get at, or that is none, unlocks nothing and locks nothing")
+    func refused() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      let refusals = [
+        "link": "is a symbolic link to 'raw', which may be exchanged; name the keyfile itself (ELOOP)",
+        "pipe": "is a FIFO, and a keyfile is a regular file; copy the keyfile to a file, and name that",
+        "readable":
+          "others than its owner may read it (mode 0440); 'chmod 400 readable' closes it, and a stick with FAT is mounted with fmask=0177",
+        "writable":
+          "others than its owner may write it (mode 0420); 'chmod 400 writable' closes it, and a stick with FAT is mounted with fmask=0177",
+        "vol/inside":
+          "is on the volume 'BASE/upper' itself: a copy of the volume would contain its key; keep it elsewhere",
+        "upper/inside":
+          "is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere",
+      ]
+      let files = refusals.keys.sorted()
+      let said = { (states: String) in
+        files.map { "varve unlock: \($0): \(refusals[$0] ?? "")\n1\n\(states) \n" }.joined()
+      }
+      try drawer.expect(
+        """
+        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; cp raw vol/inside; chmod 400 vol/inside
+        ln -s raw link; mkfifo -m 600 pipe; cp raw readable; chmod 440 readable; cp raw writable; chmod 420 writable
+        refuse() { for file in \(files.joined(separator: " ")); do varve unlock vol $file; echo $?; states vol; done; }
+        refuse; varve lock vol; refuse; varve lock --all vol; refuse; varve unlock vol raw; states vol; varve umount vol
+        """,
+        prints: said("open open open") + said("locked locked open") + said("locked locked locked")
+          + "open open open \n")
+    }
+
     @Test("Where the source is named, and not the volume, the mount point is told") func source() throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }

@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(
-    "A class is given by who may write, and changed by who decides about access, with the keys of both"
+    "A class is given by who may write, and changed by who decides about access, with the key of the old one, and where files of the new one can be made"
   )
   func changing() {
     var onlyGives = 0

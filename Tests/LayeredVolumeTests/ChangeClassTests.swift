@@ -36,6 +36,26 @@ import Testing
     try expectSame(tree, before, nil)
   }
 
+  @Test("An empty value, and no attribute, are the class none", arguments: [false, true])
+  func emptyClass(isRemoved: Bool) throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", text)
+    try tree.makeDirectory("a/directory")
+    pause()
+    for path in ["a/file", "a/directory"] {
+      #expect(try tree.classOf(path) == "complete")
+      if isRemoved {
+        try tree.removeAttribute(path, "system.varve.class")
+      } else {
+        try tree.setClass(path, "")
+      }
+      expect(.noData) { _ = try tree.classOf(path) }
+    }
+    #expect(try tree.stored("a/file") == Data(text.utf8))
+    try tree.make("a/directory/new", text)
+    #expect(try tree.stored("a/directory/new") == Data(text.utf8))
+  }
+
   private func expectSame(_ tree: Tree, _ before: Attributes, _ protection: String?) throws {
     for name in ["plain/file", "plain/second"] {
       let now = try tree.attributes(name)
@@ -184,7 +204,7 @@ import Testing
     #expect(try tree.read("\(former)/empty") == "the canary sings")
   }
 
-  @Test func itTakesTheKeysOfBothClasses() throws {
+  @Test func itTakesTheKeyOfTheOldClassAndOneToMakeFilesOfTheNew() throws {
     let tree = try Tree.vault()
     try tree.make("a/file", "secret")
     try tree.make("c/file", "secret")

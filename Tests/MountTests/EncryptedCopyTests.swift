@@ -21,6 +21,15 @@ extension MountTests {
     }
 
     @Test(
+      "Files that are moved, exchanged and replaced behind the mount are verified or passed over, and end no verify"
+    )
+    func moved() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("moved", EncryptedStage.times(8, 300))
+    }
+
+    @Test(
       "A read-only mount beside the one that writes shows what was written, and never zeros; taking over it builds on that",
       arguments: ["", "passthrough=off,no_explicit_inval_data"])
     func beside(_ options: String) throws {

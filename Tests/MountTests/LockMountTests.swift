@@ -19,6 +19,15 @@ extension MountTests {
     }
 
     @Test(
+      "While it is locked class complete-unless-open is given to files that can be read, and closes those that nobody has open",
+      arguments: ways)
+    func classes(options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("classes", options)
+    }
+
+    @Test(
       "Nothing hangs and no byte is wrong under writers, readers, mappings and syncs",
       arguments: ways + ["no_explicit_inval_data"])
     func cycles(options: String) throws {

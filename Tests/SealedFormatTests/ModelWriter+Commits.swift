@@ -27,7 +27,7 @@ extension ModelWriter {
     var request = PendingWrite(generations: generations, blocks: [], size: 0)
     if let words, let block = tail?.block { request = try begin([(block, words)], size: 0) }
     state.truncate(to: size, generations)
-    try finish(request, Plan.truncate)
+    try finish(request, ModelPlan.truncate)
     state.end(generations)
     if !rules.contains(.clearingWaitsForFloor) { try clearFloor() }
   }
@@ -78,7 +78,7 @@ extension ModelWriter {
 
   func lastClose() throws {
     guard !isNew, state.needsSlot, rules.contains(.lastCloseWritesSlot) else { return }
-    try execute(Plan.lastClose)
+    try execute(ModelPlan.lastClose)
   }
 
   /// Shortens the backing file, if its last pages are free.
@@ -88,6 +88,6 @@ extension ModelWriter {
     else { return }
     state.lower(to: length)
     free.cut(to: length)
-    try execute(ordered(Plan.cut))
+    try execute(ordered(ModelPlan.cut))
   }
 }

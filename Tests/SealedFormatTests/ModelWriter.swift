@@ -45,11 +45,11 @@ final class ModelWriter {
     case .nothing: preconditionFailure("the state was there")
     case .announce:
       state = CommitState(announcing: view, session: session)
-      if rules.contains(.announce) { try execute(Plan.announce) }
+      if rules.contains(.announce) { try execute(ModelPlan.announce) }
     case .resume:
       state = CommitState(resuming: view)
       if rules.contains(.resumeSync) {
-        try execute(Plan.resume)
+        try execute(ModelPlan.resume)
       } else {
         _ = state.freeze()
         state.synced()
@@ -115,7 +115,7 @@ final class ModelWriter {
   // MARK: Plans
 
   /// Plans whose only writes are slots.
-  func execute(_ plan: [Step]) throws {
+  func execute(_ plan: [ModelStep]) throws {
     for step in plan {
       switch step {
       case .writeSlot: try writeSlot()
@@ -164,7 +164,7 @@ final class ModelWriter {
 
   func recover(_ view: FileView, _ settled: [(Block, Pair)]) throws {
     var entriesWritten = false
-    for step in Plan.recover {
+    for step in ModelPlan.recover {
       switch step {
       case .sync:
         if !entriesWritten && !rules.contains(.firstSyncOfRecovery) { continue }
@@ -297,9 +297,9 @@ final class ModelWriter {
   }
 
   /// The rest of the plan, whose pages `begin` wrote.
-  func finish(_ request: PendingWrite, _ plan: [Step] = Plan.write) throws {
+  func finish(_ request: PendingWrite, _ plan: [ModelStep] = ModelPlan.write) throws {
     let grows = request.size > state.fileSize && rules.contains(.sizeInSlot)
-    let needsSlot = grows || written == nil || plan == Plan.truncate
+    let needsSlot = grows || written == nil || plan == ModelPlan.truncate
     state.grow(to: request.size)
     for step in ordered(plan) {
       switch step {
@@ -315,12 +315,12 @@ final class ModelWriter {
   }
 
   /// The plan, or one that breaks a rule.
-  func ordered(_ plan: [Step]) -> [Step] {
-    if !rules.contains(.pagesBeforeEntries), plan == Plan.write {
+  func ordered(_ plan: [ModelStep]) -> [ModelStep] {
+    if !rules.contains(.pagesBeforeEntries), plan == ModelPlan.write {
       return [.writeEntries, .writePages, .writeSlot]
     }
-    if !rules.contains(.slotBeforeCutBlock), plan == Plan.truncate { return Plan.write }
-    if !rules.contains(.slotBeforeCut), plan == Plan.cut { return [.cut, .writeSlot, .sync, .commit] }
+    if !rules.contains(.slotBeforeCutBlock), plan == ModelPlan.truncate { return ModelPlan.write }
+    if !rules.contains(.slotBeforeCut), plan == ModelPlan.cut { return [.cut, .writeSlot, .sync, .commit] }
     return plan
   }
 

@@ -85,7 +85,9 @@ package struct CommitState: Sendable {
     return (first, slot)
   }
 
-  /// A file whose last session ended: all of it is durable (`Plan.announce`).
+  /// A file whose last session ended: all of it is durable.
+  ///
+  /// A slot with the number of this session is written and synced before anything else changes.
   package init(announcing view: FileView, session: UInt64) {
     self.init(view: view.slot, half: view.half, session: session)
     committed = highest
@@ -94,13 +96,14 @@ package struct CommitState: Sendable {
     mustRewriteSlot = true
   }
 
-  /// A file of this session whose state had to be dropped; what its slot says stays until the first commit
-  /// (`Plan.resume`).
+  /// A file of this session whose state had to be dropped; what its slot says stays until the first commit.
+  ///
+  /// It may have been let go unsynced, so it is synced before anything else changes.
   package init(resuming view: FileView) {
     self.init(view: view.slot, half: view.half, session: view.slot.session)
   }
 
-  /// A file with survivors of a crash, its index read and settled (`Plan.recover`).
+  /// A file with survivors of a crash, its index read and settled.
   package init(recovering recovery: Recovery, pages: UInt64, session: UInt64) {
     self.init(view: recovery.view.slot, half: recovery.view.half, session: session)
     highest = recovery.highest
@@ -290,7 +293,7 @@ package struct CommitState: Sendable {
     pair.newest.map { pair[$0].generation > committed } ?? false
   }
 
-  /// The backing file is about to be cut to `pages`: the slot that says so goes first (`Plan.cut`).
+  /// The backing file is about to be cut to `pages`: the slot that says so is on the disk before.
   package mutating func lower(to pages: UInt64) {
     self.pages = min(self.pages, pages)
     committedPages = min(committedPages, pages)

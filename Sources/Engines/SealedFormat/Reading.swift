@@ -52,11 +52,11 @@ package struct FileView: Hashable, Sendable {
   /// What a session does before it changes the file for the first time.
   package enum FirstChange: Hashable, Sendable {
     case nothing
-    /// `Plan.announce`.
+    /// Its last session ended: a slot with the number of this one is written and synced (`CommitState.init(announcing:)`).
     case announce
-    /// `Plan.recover`.
+    /// A crash left it in doubt: what survives is settled, written and synced (`Recovery`).
     case recover
-    /// `Plan.resume`.
+    /// This session changed it, and does not know what of that is on the disk: it is synced (`CommitState.init(resuming:)`).
     case resume
   }
 

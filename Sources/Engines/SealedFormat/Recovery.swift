@@ -1,5 +1,5 @@
 // Which versions of a doubtful file survive. The caller reads the whole index, also behind the size, verifies what it
-// is told to, and then executes `Plan.recover`.
+// is told to, and then writes what was settled (`SealedFile.recover`).
 
 /// A walk over the index of a doubtful file.
 package struct Recovery: Sendable {

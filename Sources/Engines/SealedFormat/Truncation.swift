@@ -41,7 +41,10 @@ extension CommitState {
   /// Makes the file `size` bytes long.
   ///
   /// The first of `generations` is the floor's; it stays under way until the slot is written, so no commit counts the floor
-  /// before. A second one is for the last block, to be written again with zeros behind the size. Order: `Plan.truncate`.
+  /// before. A second one is for the last block, to be written again with zeros behind the size.
+  ///
+  /// The page of that block is written first, then the slot, then the entry of the block. Killed in between, recovery
+  /// zeroes what is behind the size; with the entry before the slot, synced bytes would be zeros in a file of the old size.
   package mutating func truncate(to size: UInt64, _ generations: Generations) {
     fileSize = size
     floor = Floor(block: Block.count(size), generation: generations.first)

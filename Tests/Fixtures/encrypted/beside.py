@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from vault import CLASSES, VARVE, Vault, error_of, require, run, seeded, watch
+from vault import CLASS, CLASSES, VARVE, Vault, error_of, require, run, seeded, watch
 
 BLOCK, COUNT = 4096, 700
 
@@ -108,7 +108,7 @@ def classes(vault, second):
         file.write(b"secret")
     held = os.open(f"{second}/c/class", os.O_RDONLY)
     require(os.pread(held, 9, 0) == b"secret", "it is not read")
-    os.setxattr(path, "system.varve.class", CLASSES["a"])
+    os.setxattr(path, CLASS, CLASSES["a"])
     for _ in range(2):
         run(VARVE, "lock", second, check=False)
         require(error_of(lambda: os.pread(held, 9, 0)) == "ENOKEY", "it is read after a lock")

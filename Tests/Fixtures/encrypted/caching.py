@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import subprocess
 import sys
 import threading
 import time

@@ -12,7 +12,7 @@ import time
 
 from memory import canary, found
 from queued import other_user
-from vault import Vault, end_with_parent, error_of, require, run, watch
+from vault import Vault, become, end_with_parent, error_of, require, run, watch
 
 # More than there are workers, however many hang.
 HANGING = 120
@@ -40,8 +40,7 @@ def user_writes(hanging, waiting, waves, go):
     if child:
         os.close(writing)
         return child, reading
-    os.setgid(1234)
-    os.setuid(1234)
+    become(1234)
     end_with_parent()
     errors = [None] * len(waiting)
 

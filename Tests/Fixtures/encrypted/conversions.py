@@ -15,11 +15,10 @@ import sys
 import time
 
 from traced import killed_daemon
-from vault import CLASSES, VARVE, Failure, Vault, error_of, require, run, seeded, watch
+from vault import CLASS, CLASSES, VARVE, Failure, Vault, class_of, error_of, require, run, seeded, stored, watch
 
 CANARY = b"thirty-two bytes that nobody has\n"
 SIZES = [0, 10, 4096, 100_000, 3_000_000]
-CLASS = "system.varve.class"
 # Not listed: lists with the mode, and flags.
 DOORS = ["system.nfs4_acl", "system.varve.flags", "security.capability"]
 # The right to bind low ports, for whoever runs the file.
@@ -52,13 +51,6 @@ def difference(found, expected):
     return None if found[0] == expected[0] else f"{len(found[0])} bytes differ from {len(expected[0])}"
 
 
-def class_of(path):
-    try:
-        return os.getxattr(path, CLASS)
-    except OSError:
-        return b"none"
-
-
 def make(path, size, plain=True):
     """A file with one of everything."""
     with open(path, "wb") as file:
@@ -74,11 +66,6 @@ def make(path, size, plain=True):
     known = state(path)[1]
     require(known["security.capability"] == CAPABILITY and known["mode"] & 0o7777 == 0o4754, f"it is made as {known}")
     require(known["flags"] & NODUMP and b"1001" in known["system.nfs4_acl"], f"it is made as {known}")
-
-
-def stored(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def require_apart(name, word, below, data):

@@ -9,7 +9,7 @@ import struct
 import sys
 import time
 
-from vault import CLASSES, VARVE, Failure, Vault, error_of, require, run, seeded, watch
+from vault import CLASS, CLASSES, VARVE, Failure, Vault, error_of, require, run, seeded, stored, watch
 
 FILES = {"a/one": b"first canary " * 1000, "b/two": b"second canary " * 700, "c/deep/three": b"third", "a/empty": b""}
 LATER = b"appended canary " * 50
@@ -29,11 +29,6 @@ def copies(upper, target):
         "rsync -a without .varve": (False, f"rsync -a --exclude=/.varve {upper}/ {target}/"),
         "rsync -aX without .varve": (True, f"rsync -aX --exclude=/.varve {upper}/ {target}/"),
     }
-
-
-def stored(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def append(path, data):
@@ -129,7 +124,7 @@ def repair(base, source, number):
         with vault:
             items = [*CLASSES, *FILES, "c/deep"]
             for item in items:
-                word = os.getxattr(f"{vault.path}/{item}", "system.varve.class")
+                word = os.getxattr(f"{vault.path}/{item}", CLASS)
                 require(word == CLASSES[item[0]], f"{name}: {item} is repaired as {word}")
             vault.unlock()
             for path, data in FILES.items():

@@ -4,7 +4,6 @@ durations.py BASE FILES SIZE: so many files of that many bytes; the limits are t
 idle volume, 3 s for all files.
 """
 
-import ctypes
 import mmap
 import os
 import resource
@@ -12,7 +11,7 @@ import statistics
 import sys
 import time
 
-from vault import Vault, cached, error_of, libc, require, watch
+from vault import Vault, cached, error_of, require, resident, watch
 
 PAGE = 4096
 
@@ -75,14 +74,6 @@ def in_memory(vault, count, size):
         os.close(file)
     print(f"lock with {count} files of {size} bytes in memory: {took:.2f} s")
     require(took <= 3, f"lock with {count} files of {size} bytes in memory takes {took:.2f} s")
-
-
-def resident(memory):
-    """How many pages of a mapping are in memory (mincore)."""
-    pages = (ctypes.c_ubyte * ((len(memory) + PAGE - 1) // PAGE))()
-    view = (ctypes.c_char * len(memory)).from_buffer(memory)
-    require(libc.mincore(ctypes.byref(view), ctypes.c_size_t(len(memory)), pages) == 0, "mincore")
-    return sum(page & 1 for page in pages)
 
 
 def pages_of(path):

@@ -12,16 +12,11 @@ import sys
 import time
 
 from traced import killed_daemon, killed_program
-from vault import CLASSES, VARVE, Failure, Vault, require, run, seeded, watch
+from vault import CLASSES, VARVE, Failure, Vault, class_of, require, run, seeded, stored, watch
 
 FILES = {"a/one": b"first canary " * 1000, "b/two": b"second canary", "c/three": b"third canary " * 300, "plain": b"words"}
 # What may lie beside the files of a volume; `.new` is what a kill leaves of a replacement.
 OURS = {"volume", "lock", "work", "damaged", "keybag", "keybag.copy", "sessions"}
-
-
-def stored(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 class Bench:
@@ -95,7 +90,7 @@ class Bench:
         for letter, word in CLASSES.items():
             if not os.path.isdir(f"{self.path}/{letter}"):
                 continue
-            require(os.getxattr(f"{self.path}/{letter}", "system.varve.class") == word, f"the class of {letter}")
+            require(class_of(f"{self.path}/{letter}") == word, f"the class of {letter}")
             with open(f"{self.path}/{letter}/late", "wb") as file:
                 file.write(b"late canary")
             require(stored(f"{self.path}/{letter}/late") == b"late canary", f"{letter}/late differs")

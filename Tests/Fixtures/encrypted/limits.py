@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-from vault import VARVE, Vault, error_of, libc, require, run, seeded, watch
+from vault import CLASS, VARVE, Vault, become, error_of, libc, require, run, seeded, watch
 
 GIB = 1 << 30
 
@@ -93,9 +93,7 @@ def many_users(vault):
         os.chmod(f"{shared}/log", 0o666)
 
     def work(user):
-        os.setgroups([])
-        os.setgid(user)
-        os.setuid(user)
+        become(user)
         dice = random.Random(user)
         for number in range(lines):
             data = dice.randbytes(dice.randrange(20_000))
@@ -161,7 +159,7 @@ def capabilities(vault):
             vault.lock()
             vault.unlock()
         elif way == "class":
-            os.setxattr(path, "system.varve.class", b"until-first-unlock")
+            os.setxattr(path, CLASS, b"until-first-unlock")
         os.close(file)
         end = time.monotonic() + 10
         # The kernel tells of a last close later.
@@ -246,7 +244,7 @@ def times(vault):
             check("a repair", below)
         vault.mount()
         if way == "class":
-            os.setxattr(path, "system.varve.class", b"until-first-unlock")
+            os.setxattr(path, CLASS, b"until-first-unlock")
         if way == "write":
             file = os.open(path, os.O_WRONLY)
             os.pwrite(file, b"x", 0)

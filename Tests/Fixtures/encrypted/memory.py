@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import sealed_reader as reader
-from vault import VARVE, Vault, require, run, watch
+from vault import CLASS, CLASSES, VARVE, Vault, require, run, watch
 
 COPIES = 400
 
@@ -256,6 +256,16 @@ class Used:
             item.close() if isinstance(item, mmap.mmap) else os.close(item)
 
 
+def closed_by_its_class(vault, used):
+    """A file that gets a class which is locked loses its keys at once, if nobody has it open."""
+    path = f"{vault.path}/{used.kind}/written"
+    with open(path, "rb") as file:
+        file.read()
+    require(found(vault.daemon, used.closed), "the search does not find the key of a file that was closed just now")
+    os.setxattr(path, CLASS, CLASSES["b"])
+    wait_until_gone(vault.daemon, used.closed, "after a file got a class that is locked")
+
+
 def require_plain_is_found(vault, options, plain, unlocked):
     """That the search finds plaintext in the daemon where there is some."""
     if "passthrough=off" not in options:
@@ -324,6 +334,7 @@ def main():
         # With its last close the key of a class B file goes, and its pages with what is in them.
         b.close()
         wait_until_gone(daemon, b.needles | a.needles | never, "after the last close of class B")
+        closed_by_its_class(vault, c)
 
         vault.lock("--all")
         left = found(daemon, never | classes | all_of_them)

@@ -9,7 +9,7 @@ import os
 import random
 import sys
 
-from vault import Failure, Vault, libc, require, seeded
+from vault import Failure, Vault, as_user, libc, require, seeded
 
 PUNCH, ZERO, ZERO_KEEP, KEEP = 3, 16, 17, 1
 
@@ -206,22 +206,6 @@ def in_turns(path):
     os.unlink(path)
 
 
-def as_user(user, work):
-    """Runs something in a child without any right of root's."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    try:
-        os.setgroups([])
-        os.setgid(user)
-        os.setuid(user)
-        work()
-        os._exit(0)
-    except BaseException as failure:
-        print(f"{type(failure).__name__}: {failure}", flush=True)
-    os._exit(1)
-
-
 def main():
     seeds, steps = int(sys.argv[2]), int(sys.argv[3])
     user = int((sys.argv[5:6] or ["0"])[0])
@@ -236,8 +220,7 @@ def main():
             in_turns(f"{vault.path}/a/turns")
             trials(vault, first, seeds, steps)
 
-        status = as_user(user, work) if user else work()
-        require(not status, f"as user {user}: status {status}")
+        as_user(user, work) if user else work()
     print(f"{seeds} seeds, {steps} steps each, as {user or 'root'}")
 
 

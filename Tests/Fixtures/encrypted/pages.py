@@ -4,9 +4,8 @@ import mmap
 import os
 import signal
 import sys
-import time
 
-from vault import CLASSES, Vault, cached, error_of, libc, require, watch
+from vault import Vault, cached, error_of, opened, opening, require, resident, wait_until, watch
 
 SIZE = 1 << 20
 
@@ -18,21 +17,6 @@ def touched(memory, deed):
         deed(memory)
         os._exit(0)
     return os.waitpid(child, 0)[1]
-
-
-def resident(memory):
-    import ctypes
-
-    pages = (ctypes.c_ubyte * (SIZE // 4096))()
-    view = (ctypes.c_char * SIZE).from_buffer(memory)
-    require(libc.mincore(ctypes.byref(view), ctypes.c_size_t(SIZE), pages) == 0, "mincore")
-    return sum(page & 1 for page in pages)
-
-
-def opened(path, data, flags=0):
-    file = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
-    require(os.write(file, data) == len(data), "a short write")
-    return file
 
 
 def write(memory):
@@ -129,16 +113,16 @@ def unless_open(vault):
     os.pwrite(file, b"while locked", 100)
     want[100:112] = b"while locked"
     os.fsync(file)
-    require(error_of(lambda: os.open(f"{vault.path}/b/closed", os.O_RDONLY)) == "ENOKEY", "a closed file")
+    require(error_of(opening(f"{vault.path}/b/closed")) == "ENOKEY", "a closed file")
     require(error_of(lambda: os.truncate(f"{vault.path}/b/closed", 0)) == "ENOKEY", "a closed file is cut")
     new = opened(f"{vault.path}/b/new", b"made while locked")
     require(os.pread(new, 50, 0) == b"made while locked", "a new file")
     os.close(new)
-    require(error_of(lambda: os.open(f"{vault.path}/b/new", os.O_RDONLY)) == "ENOKEY", "the new file is closed")
+    require(error_of(opening(f"{vault.path}/b/new")) == "ENOKEY", "the new file is closed")
     memory.close()
     os.close(file)
     # The kernel tells of a last close later.
-    wait_until(lambda: error_of(lambda: os.close(os.open(path, os.O_RDONLY))) == "ENOKEY", "it stays open")
+    wait_until(lambda: error_of(opening(path)) == "ENOKEY", "it stays open")
     vault.unlock()
     file = os.open(path, os.O_RDWR)
     require(os.pread(file, SIZE, 0) == want, "a file closed while locked differs")
@@ -176,14 +160,6 @@ def unless_open_pages(vault):
     os.unlink(path)
 
 
-def wait_until(condition, complaint):
-    for _ in range(500):
-        if condition():
-            return
-        time.sleep(0.01)
-    require(False, complaint)
-
-
 def until_first_unlock(vault):
     """Class C: open until all is locked."""
     path = f"{vault.path}/c/file"
@@ -195,7 +171,7 @@ def until_first_unlock(vault):
     os.close(opened(f"{vault.path}/c/new", b"new"))
     vault.lock("--all")
     require(error_of(lambda: os.pread(file, 5, 0)) == "ENOKEY", "class C after all was locked")
-    require(error_of(lambda: os.open(path, os.O_RDONLY)) == "ENOKEY", "class C by path after all was locked")
+    require(error_of(opening(path)) == "ENOKEY", "class C by path after all was locked")
     vault.unlock()
     require(os.pread(file, 50, 0) == b"until all is locked", "class C again")
     os.close(file)

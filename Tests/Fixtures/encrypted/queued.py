@@ -10,7 +10,7 @@ import threading
 import time
 
 from memory import canary, found
-from vault import Failure, Vault, error_of, require, run, watch
+from vault import Failure, Vault, become, error_of, require, run, watch
 
 WRITERS = 60
 # Whole blocks, so that nothing is put together elsewhere; little enough to lie where freed memory is used again.
@@ -22,8 +22,7 @@ def other_user(path):
     child = os.fork()
     if child:
         return child
-    os.setgid(1234)
-    os.setuid(1234)
+    become(1234)
     end = time.monotonic() + 60
     while time.monotonic() < end:
         error_of(lambda: os.stat(f"{path}/{time.monotonic()}"))

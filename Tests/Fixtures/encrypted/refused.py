@@ -5,14 +5,7 @@ import os
 import sys
 
 from memory import COPIES, canary, found
-from vault import VARVE, Vault, error_of, require, run, watch
-
-
-def opened(path, data, flags=0):
-    file = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
-    require(os.write(file, data) == len(data), "a short write")
-    os.fsync(file)
-    return file
+from vault import VARVE, Vault, error_of, opened, require, run, watch
 
 
 def refused(vault, why, errors, ways):
@@ -38,6 +31,8 @@ def main():
         place = f"{vault.path}/a"
         file = opened(f"{place}/file", b"x" * 20_000)
         appending = opened(f"{place}/appending", b"x" * 5000, os.O_APPEND)
+        for written in (file, appending):
+            os.fsync(written)
         unbuffered = os.open(f"{place}/direct", os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o644)
         ways = {
             "whole blocks": lambda data: os.pwrite(file, data[:8192], 4096),

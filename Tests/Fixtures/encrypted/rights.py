@@ -1,46 +1,36 @@
 """Rights come before keys: who may not has EACCES or EPERM, who may has ENOKEY: rights.py BASE"""
 
+import ctypes
 import os
 import sys
 
-from vault import VARVE, Vault, error_of, require, run, watch
-
-
-def as_user(user, work):
-    """The error that a user gets, or None."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setgroups([])
-        os.setgid(user)
-        os.setuid(user)
-        os.write(writer, (error_of(work) or "").encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as answers:
-        answer = answers.read().decode()
-    os.waitpid(child, 0)
-    return answer or None
-
-
-def opening(path, flags):
-    return lambda: os.close(os.open(path, flags, 0o644))
+from vault import VARVE, Vault, as_user, error_of, libc, opening, require, run, watch
 
 
 ALICE, BOB = 1001, 1002
 
 
+def asking(path, mode):
+    """Asks whether something may be done; a refusal is an error."""
+
+    def ask():
+        if libc.access(path.encode(), mode):
+            raise OSError(ctypes.get_errno(), "access")
+
+    return ask
+
+
 def check(table, complaint):
     """That each is answered so, and `varve why` says the same of it, and whether it is for a right or for a key."""
     for what, user, work, want, *question in table:
-        got = as_user(user, work)
+        got = error_of(lambda: as_user(user, work))
         require(got == want, f"{complaint}: {what} by {user}: {got}, not {want}")
-        if question:
-            why = run(VARVE, "why", "--as", f"{user}:{user}", *question, check=False)
-            label = f"{complaint}: why {what} by {user}, which is {want}: {why.returncode} {why.stdout}{why.stderr}"
-            require(why.returncode == (1 if want else 0), label)
-            require(want is None or f"({want})" in why.stdout, label)
-            require(("is locked" in why.stdout) == (want == "ENOKEY"), label)
+        why = run(VARVE, "why", "--as", f"{user}:{user}", *question, check=False)
+        label = f"{complaint}: why {what} by {user}, which is {want}: {why.returncode} {why.stdout}{why.stderr}"
+        require(why.returncode == (1 if want else 0), label)
+        require(want is None or f"({want})" in why.stdout, label)
+        require(("is locked" in why.stdout) == (want == "ENOKEY"), label)
+        require(("its flag" in why.stdout) == (want == "EPERM" and "flag" in what), label)
 
 
 def made(vault):
@@ -48,7 +38,7 @@ def made(vault):
     os.mkdir(path)
     os.chmod(path, 0o755)
     os.chown(path, ALICE, ALICE)
-    for name, mode in (("private", 0o600), ("listed", 0o600), ("growing", 0o644), ("closed", 0o666)):
+    for name, mode in (("private", 0o600), ("listed", 0o600), ("growing", 0o644), ("closed", 0o666), ("fixed", 0o666)):
         with open(f"{path}/{name}", "wb") as file:
             file.write(b"secret " * 100)
         os.chown(f"{path}/{name}", ALICE, ALICE)
@@ -56,29 +46,43 @@ def made(vault):
     run(VARVE, "chmod", "+a", f"user:{BOB} allow read", f"{path}/listed")
     run(VARVE, "chmod", "+a", f"user:{BOB} deny write", f"{path}/closed")
     run(VARVE, "chflags", "uappnd", f"{path}/growing")
+    run(VARVE, "chflags", "uchg", f"{path}/fixed")
     return path
 
 
 def table(path, key):
     """Who asks what, and what is answered: `key` where only a key may be missing."""
     read, write, append = os.O_RDONLY, os.O_WRONLY, os.O_WRONLY | os.O_APPEND
+    private, listed, growing, closed, fixed = (f"{path}/{name}" for name in ("private", "listed", "growing", "closed", "fixed"))
+    new, above = f"{path}/new", f"{path}/../x"
     return [
-        ("read private", ALICE, opening(f"{path}/private", read), key, "read", f"{path}/private"),
-        ("read private", BOB, opening(f"{path}/private", read), "EACCES", "read", f"{path}/private"),
-        ("read listed", BOB, opening(f"{path}/listed", read), key, "read", f"{path}/listed"),
-        ("write listed", BOB, opening(f"{path}/listed", write), "EACCES", "write", f"{path}/listed"),
-        ("write closed", BOB, opening(f"{path}/closed", write), "EACCES", "write", f"{path}/closed"),
-        ("read closed", BOB, opening(f"{path}/closed", read), key, "read", f"{path}/closed"),
-        ("write growing", ALICE, opening(f"{path}/growing", write), "EPERM", "write", f"{path}/growing"),
-        ("append to growing", ALICE, opening(f"{path}/growing", append), key, "append", f"{path}/growing"),
-        ("cut growing", ALICE, lambda: os.truncate(f"{path}/growing", 3), "EPERM"),
-        ("cut private", BOB, lambda: os.truncate(f"{path}/private", 3), "EACCES"),
-        ("make", BOB, opening(f"{path}/new", write | os.O_CREAT | os.O_EXCL), "EACCES", "create", f"{path}/new"),
-        ("remove", BOB, lambda: os.unlink(f"{path}/private"), "EACCES", "delete", f"{path}/private"),
-        ("enter", BOB, lambda: os.rename(f"{path}/listed", f"{path}/../x"), "EACCES"),
-        ("ask", BOB, lambda: os.access(f"{path}/private", os.R_OK) or os.stat("/none"), "ENOENT"),
-        ("chmod", ALICE, lambda: os.chmod(f"{path}/private", 0o600), None, "chmod", f"{path}/private"),
-        ("chmod", BOB, lambda: os.chmod(f"{path}/private", 0o600), "EPERM", "chmod", f"{path}/private"),
+        ("read private", ALICE, opening(private), key, "read", private),
+        ("read private", BOB, opening(private), "EACCES", "read", private),
+        ("read listed", BOB, opening(listed), key, "read", listed),
+        ("write listed", BOB, opening(listed, write), "EACCES", "write", listed),
+        ("write closed", BOB, opening(closed, write), "EACCES", "write", closed),
+        ("read closed", BOB, opening(closed), key, "read", closed),
+        ("write growing, which a flag forbids,", ALICE, opening(growing, write), "EPERM", "write", growing),
+        ("append to growing", ALICE, opening(growing, append), key, "append", growing),
+        ("cut growing, which a flag forbids,", ALICE, lambda: os.truncate(growing, 3), "EPERM", "write", growing),
+        ("cut private", ALICE, lambda: os.truncate(private, 700), key, "write", private),
+        ("cut private", BOB, lambda: os.truncate(private, 3), "EACCES", "write", private),
+        ("read fixed", ALICE, opening(fixed), key, "read", fixed),
+        ("write fixed, which a flag forbids,", ALICE, opening(fixed, write), "EPERM", "write", fixed),
+        ("write fixed, which a flag forbids,", BOB, opening(fixed, write), "EPERM", "write", fixed),
+        ("append to fixed, which a flag forbids,", ALICE, opening(fixed, append), "EPERM", "append", fixed),
+        ("cut fixed, which a flag forbids,", ALICE, lambda: os.truncate(fixed, 3), "EPERM", "write", fixed),
+        ("chmod fixed, which a flag forbids,", ALICE, lambda: os.chmod(fixed, 0o666), "EPERM", "chmod", fixed),
+        ("remove fixed, which a flag forbids,", ALICE, lambda: os.unlink(fixed), "EPERM", "delete", fixed),
+        ("rename fixed, which a flag forbids,", ALICE, lambda: os.rename(fixed, new), "EPERM", "rename", fixed, new),
+        ("link fixed, which a flag forbids,", ALICE, lambda: os.link(fixed, new), "EPERM", "link", fixed, new),
+        ("make", BOB, opening(new, write | os.O_CREAT | os.O_EXCL), "EACCES", "create", new),
+        ("remove", BOB, lambda: os.unlink(private), "EACCES", "delete", private),
+        ("enter", BOB, lambda: os.rename(listed, above), "EACCES", "rename", listed, above),
+        ("ask", BOB, asking(private, os.R_OK), "EACCES", "read", private),
+        ("ask", BOB, asking(listed, os.W_OK), "EACCES", "write", listed),
+        ("chmod", ALICE, lambda: os.chmod(private, 0o600), None, "chmod", private),
+        ("chmod", BOB, lambda: os.chmod(private, 0o600), "EPERM", "chmod", private),
     ]
 
 
@@ -96,7 +100,7 @@ def main():
             why = run(VARVE, "why", "--as", f"{user}:{user}", "read", f"{path}/private", check=False)
             require(why.returncode == 1 and word in why.stdout, f"why of {user}: {why.stdout}{why.stderr}")
             require(("locked" in why.stdout) == (user == ALICE), f"why of {user}: {why.stdout}")
-        as_user(ALICE, opening(f"{path}/private", os.O_RDONLY))
+        error_of(lambda: as_user(ALICE, opening(f"{path}/private")))
         last = run(VARVE, "why", "--last", "3", check=False, cwd=vault.path)
         require("locked" in last.stdout, f"why --last: {last.stdout}{last.stderr}")
         vault.unlock()
@@ -105,12 +109,12 @@ def main():
         # Whoever mounts so says that everything is theirs: lists and modes ask nobody, and keys still count.
         vault.unmount()
         vault.mount(options="noowners")
-        check([("read private", BOB, opening(f"{path}/private", os.O_RDONLY), None, "read", f"{path}/private")], "noowners")
+        check([("read private", BOB, opening(f"{path}/private"), None, "read", f"{path}/private")], "noowners")
         vault.lock()
         check(
             [
-                ("read private", BOB, opening(f"{path}/private", os.O_RDONLY), "ENOKEY", "read", f"{path}/private"),
-                ("write growing", BOB, opening(f"{path}/growing", os.O_WRONLY), "EPERM", "write", f"{path}/growing"),
+                ("read private", BOB, opening(f"{path}/private"), "ENOKEY", "read", f"{path}/private"),
+                ("write growing, which a flag forbids,", BOB, opening(f"{path}/growing", os.O_WRONLY), "EPERM", "write", f"{path}/growing"),
             ],
             "noowners, locked",
         )

@@ -6,15 +6,16 @@
 import ctypes
 import errno
 import json
+import mmap
 import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 
 VARVE = os.environ["VARVE"]
+CLASS = "system.varve.class"
 CLASSES = {"a": b"complete", "b": b"complete-unless-open", "c": b"until-first-unlock"}
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -51,9 +52,73 @@ def error_of(work):
     return None
 
 
+def stored(path):
+    """All bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def opened(path, data, flags=0):
+    """A file that was made if need be, with bytes at its beginning, or at its end with O_APPEND."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
+    require(os.write(file, data) == len(data), "a short write")
+    return file
+
+
+def opening(path, flags=os.O_RDONLY):
+    """What opens a file and closes it again."""
+    return lambda: os.close(os.open(path, flags, 0o644))
+
+
+def class_of(path):
+    try:
+        return os.getxattr(path, CLASS)
+    except OSError:
+        return b"none"
+
+
+def wait_until(condition, complaint):
+    """Ends the program if something does not come about within five seconds."""
+    for _ in range(500):
+        if condition():
+            return
+        time.sleep(0.01)
+    require(False, complaint)
+
+
 def end_with_parent():
     """In a child: however the program ends, this process does, too."""
     libc.prctl(1, signal.SIGKILL)
+
+
+def become(user):
+    """In a child: gives up all that root may do."""
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+
+
+def as_user(user, work):
+    """Does something in a child without any right of root's; what the system refuses there is raised here."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            become(user)
+            work()
+            os._exit(0)
+        except OSError as failure:
+            os.write(writing, json.dumps([failure.errno, failure.strerror, str(failure.filename)]).encode())
+            os._exit(0)
+        except BaseException as failure:
+            print(f"{type(failure).__name__}: {failure}", flush=True)
+        os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as answers:
+        refused = answers.read()
+    require(os.waitpid(child, 0)[1] == 0, f"what user {user} does fails")
+    if refused:
+        raise OSError(*json.loads(refused))
 
 
 def watch(seconds):
@@ -87,7 +152,7 @@ class Vault:
             self.unlock()
             for name, word in CLASSES.items():
                 os.mkdir(f"{self.path}/{name}", 0o755)
-                os.setxattr(f"{self.path}/{name}", "system.varve.class", word)
+                os.setxattr(f"{self.path}/{name}", CLASS, word)
             # What is agreed with the kernel about pages hangs on there being a keybag.
             self.unmount()
         self.mount()
@@ -149,6 +214,14 @@ class Range(ctypes.Structure):
 
 class Counts(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("cached", "dirty", "writeback", "evicted", "recently")]
+
+
+def resident(memory):
+    """How many pages of a mapping are in memory (mincore)."""
+    pages = (ctypes.c_ubyte * ((len(memory) + mmap.PAGESIZE - 1) // mmap.PAGESIZE))()
+    view = (ctypes.c_char * len(memory)).from_buffer(memory)
+    require(libc.mincore(ctypes.byref(view), ctypes.c_size_t(len(memory)), pages) == 0, "mincore")
+    return sum(page & 1 for page in pages)
 
 
 def cached(descriptor):

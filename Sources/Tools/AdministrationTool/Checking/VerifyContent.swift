@@ -37,7 +37,7 @@ private final class VerifyRun {
   func visit(_ item: VisitedItem) -> ItemWalk.Descent {
     switch item.status.kind {
     case .regular:
-      do throws(Refusal) { try verify(item) } catch { console.complain(item.path, error.sentence) }
+      do throws(Refusal) { return try verify(item) } catch { console.complain(item.path, error.sentence) }
     case .directory:
       if !isRecursive { console.complain(item.path, "is a directory; -R verifies the files below it") }
       losses.enter(item)
@@ -47,18 +47,19 @@ private final class VerifyRun {
     return .into
   }
 
-  private func verify(_ item: VisitedItem) throws(Refusal) {
+  private func verify(_ item: VisitedItem) throws(Refusal) -> ItemWalk.Descent {
     var findings = FileFindings()
     var next: UInt64? = 0
     while let start = next {
-      let answer = try ask(item, from: start)
+      // Of a file that another one replaces meanwhile nothing is told.
+      guard let answer = try ask(item, from: start) else { return .again }
       if answer["class"] == .string("none") {
         // Nothing tells whether an empty one was to be encrypted.
         if item.status.size > 0 { losses.addPlain(item) }
-        guard let directory = answer["directory"]?.string else { return }
+        guard let directory = answer["directory"]?.string else { return .into }
         plain += 1
-        return tell(
-          item.path, "is not encrypted, and its directory has the class \(directory)", plainIn: directory)
+        tell(item.path, "is not encrypted, and its directory has the class \(directory)", plainIn: directory)
+        return .into
       }
       findings.add(answer)
       next = answer["next"]?.integer.flatMap { UInt64(exactly: $0) }
@@ -73,9 +74,11 @@ private final class VerifyRun {
     if findings.isDamaged { damaged += 1 }
     losses.add(item, isUnmarked: findings.isUnmarked)
     tell(item.path, findings)
+    return .into
   }
 
-  private func ask(_ item: VisitedItem, from start: UInt64) throws(Refusal) -> JSON {
+  /// Nil for a file that is not under its name any more.
+  private func ask(_ item: VisitedItem, from start: UInt64) throws(Refusal) -> JSON? {
     let name = "system.varve.verify" + (start == 0 ? "" : ".\(start)")
     let bytes: [UInt8]?
     do throws(Errno) {
@@ -83,6 +86,7 @@ private final class VerifyRun {
         try item.held.descriptor.attribute(name)
       }
     } catch {
+      if error == .stale { return nil }
       if error == .notConnected { console.noteLostDaemon() }
       guard error == .noKey else { throw Refusal(error) }
       throw refusals.refusalToVerify(item)

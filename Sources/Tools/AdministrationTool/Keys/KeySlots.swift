@@ -123,7 +123,7 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
   do throws(Refusal) {
     let volume = try KeyedVolume(invocation.operands[0], to: deed)
     let destination = try run.about(file) { () throws(Refusal) in
-      let destination = try KeyfileDestination(file)
+      let destination = try KeyfileDestination(file, example: "team.keybag")
       try destination.requireFree()
       return destination
     }

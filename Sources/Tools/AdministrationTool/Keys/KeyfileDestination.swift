@@ -1,4 +1,4 @@
-// Where a keyfile is written: whole or not at all, on the disk when it is told to be there, and for its owner alone. Who is
+// Where a keyfile, or an exported keybag, is written: whole or not at all, on the disk when it is told to be there, and for its owner alone. Who is
 // killed may leave `.varve-key-...` beside it.
 
 import Arguments
@@ -13,16 +13,20 @@ struct KeyfileDestination {
   private let directory: SharedDescriptor
   private let directoryPath: Word
   private let name: Word
+  private let isDirectory: Refusal
 
   /// Finds out what can be found out before anybody types a passphrase.
-  init(_ path: Word) throws(Refusal) {
+  ///
+  /// `example`: what such a file could be called.
+  init(_ path: Word, example: String) throws(Refusal) {
+    guard !path.isEmpty else { throw Refusal("is empty; name a new file, such as \(example)") }
+    isDirectory = Refusal(
+      "names a directory; name a new file in it, such as \(shellWord(joined(path, Word(example.utf8))))")
     let end = path.lastIndex(of: slash)
     name = Word(path[(end.map { $0 + 1 } ?? 0)...])
     let above = end.map { $0 == 0 ? [slash] : Word(path[..<$0]) } ?? Array(".".utf8)
     directoryPath = above
-    guard ![[], Array(".".utf8), Array("..".utf8)].contains(name) else {
-      throw Refusal("is not a name for a file; name the keyfile itself")
-    }
+    guard ![[], Array(".".utf8), Array("..".utf8)].contains(name) else { throw isDirectory }
     directory = SharedDescriptor(
       try attempt(Descriptor.directory(atPath: above)) {
         switch $0 {
@@ -58,14 +62,15 @@ struct KeyfileDestination {
 
   /// Refuses a name that is taken, if only by a link to nowhere.
   func requireFree() throws(Refusal) {
+    let present: FileStatus
     do throws(Errno) {
-      try FileName.with(name) { name throws(Errno) in _ = try directory.descriptor.status(of: name) }
+      present = try FileName.with(name) { name throws(Errno) in try directory.descriptor.status(of: name) }
     } catch .noSuchFile {
       return
     } catch {
       throw failure(whileWriting: error)
     }
-    throw KeyfileDestination.taken
+    throw present.kind == .directory ? isDirectory : KeyfileDestination.taken
   }
 
   /// Makes the keyfile, whole; a name that is taken stays as it is.

@@ -21,7 +21,7 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let input =
       try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
       ?? (invocation.has(.passphrase) ? .terminal : nil)
-    let destination = try KeyfileDestination(path)
+    let destination = try KeyfileDestination(path, example: "team.key")
     try destination.requireFree()
     let secret = try keyed { () throws(KeyFailure) in try KeyfileContent.fresh() }
     let content = try keyfileContent(of: secret, path, passphraseFrom: input)
@@ -54,7 +54,7 @@ func changePassphrase(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let input = try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
     let newInput = try newSource.map { (source) throws(Refusal) in try PassphraseInput(source) }
     let found = try FoundKeyfile(path)
-    let destination = try KeyfileDestination(path)
+    let destination = try KeyfileDestination(path, example: "team.key")
     let keyfile = try ReadKeyfile(try found.read())
     guard keyfile.hasPassphrase || !removes else {
       throw Refusal("has no passphrase to remove; nothing was changed")

@@ -65,10 +65,13 @@ struct ItemWalk {
     case contentsFirst
   }
 
-  /// Whether a walk goes into a directory.
+  /// What comes after a visit.
   enum Descent {
+    /// The walk goes into the item, if it is a directory.
     case into
     case past
+    /// The item was not reached any more (ESTALE): its name is looked up again.
+    case again
   }
 
   var isRecursive: Bool
@@ -121,11 +124,24 @@ struct ItemWalk {
   ///   - leaf: takes what is not a directory and not a link, without opening it, if it is given.
   ///   - visit: takes everything else.
   func go(_ path: [UInt8], leaf: ((LeafItem) -> Void)?, _ visit: (VisitedItem) -> Descent) {
-    do throws(Errno) {
-      go(path, at: try hold(path), leaf: leaf, visit)
-    } catch {
-      console.complain(path, missing(path, error))
+    go(path, leaf, visit) { isAgain throws(Errno) in
+      if isAgain { ItemWalk.renew(path) }
+      return try hold(path)
     }
+  }
+
+  private static func renew(_ path: [UInt8]) {
+    guard let directory = try? Descriptor.item(atPath: path.withoutLastName, .followed) else { return }
+    renew(Array(path[(path.lastIndex(of: slash).map { $0 + 1 } ?? 0)...]), in: directory)
+  }
+
+  /// Makes the kernel forget what it remembers of a name, if that is ESTALE.
+  ///
+  /// It looks a name up again when a call by that name is ESTALE, and not for a call by a descriptor. So this asks for
+  /// the time of birth, which the kernel does not remember.
+  static func renew(_ name: [UInt8], in directory: borrowing Descriptor) {
+    // What is wrong with it the next call says.
+    try? FileName.with(name) { name throws(Errno) in _ = try directory.status(of: name) }
   }
 
   /// Holds on to what a walk from `path` begins with.
@@ -140,12 +156,17 @@ struct ItemWalk {
     _ path: [UInt8], at held: SharedDescriptor, leaf: ((LeafItem) -> Void)?,
     _ visit: (VisitedItem) -> Descent
   ) {
+    go(path, leaf, visit) { _ in held }
+  }
+
+  private func go(
+    _ path: [UInt8], _ leaf: ((LeafItem) -> Void)?, _ visit: (VisitedItem) -> Descent,
+    _ find: (_ isAgain: Bool) throws(Errno) -> SharedDescriptor
+  ) {
+    let running = RunningWalk(self, root: path)
     do throws(Errno) {
-      let status = try held.descriptor.knownStatus()
-      if isRecursive, status.kind == .directory { tellOfHidden(path) }
-      let running = RunningWalk(self, root: path, device: status.device)
-      running.enter(
-        held, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
+      try running.take(
+        ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit, find)
       // One complaint about a daemon that is gone is enough.
       let lostBefore = console.lostDaemons
       while running.isDescending, !Interruption.isRequested, hasEnough?() != true,
@@ -154,12 +175,12 @@ struct ItemWalk {
         running.step(leaf, visit)
       }
     } catch {
-      console.complain(path, error)
+      console.complain(path, missing(path, error))
     }
   }
 
   /// A walk through a view sees what that shows, and says so.
-  private func tellOfHidden(_ path: [UInt8]) {
+  func tellOfHidden(_ path: [UInt8]) {
     guard let table = try? volumeTable(), let view = try? VolumePath(path, table).view,
       ViewName(view)?.showsHidden == false
     else { return }

@@ -27,6 +27,14 @@ final class RunningWalk {
     }
   }
 
+  /// The attempts to visit what is under one name.
+  private struct Search {
+    var attempts = 0
+    var isNew = true
+    /// A directory that was visited, and could not be opened then.
+    var visited: FileStatus?
+  }
+
   private struct Name {
     let bytes: [UInt8]
     let kind: FileKind?
@@ -35,65 +43,98 @@ final class RunningWalk {
 
   /// Far below the usual limit of 1,024, and deeper than nearly every tree.
   private static let mostOpenLevels = 64
+  /// A name that is exchanged without a pause was stale once in a hundred times.
+  private static let mostAttempts = 16
 
   private let walk: ItemWalk
   private let root: [UInt8]
-  private let device: UInt64
+  /// That of the root, once it was found.
+  private var device: UInt64?
   private var levels: [Level] = []
   /// The deepest level's path below the root.
   private var above: [UInt8] = []
   private var buffer = EntryBuffer()
 
-  init(_ walk: ItemWalk, root: [UInt8], device: UInt64) {
+  init(_ walk: ItemWalk, root: [UInt8]) {
     self.walk = walk
     self.root = root
-    self.device = device
   }
 
   var isDescending: Bool { !levels.isEmpty }
 
-  /// Visits an item, and opens it if it is a directory to go into.
-  func enter(
-    _ held: SharedDescriptor, _ location: ItemLocation, isFollowed: Bool,
-    _ visit: (VisitedItem) -> ItemWalk.Descent
-  ) {
-    do throws(Errno) {
-      let status = try held.descriptor.knownStatus()
-      if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
-      if walk.staysOnFileSystem, status.device != device {
-        walk.passingOver?()
-        return
+  /// Finds what is under a name, and visits it; opens it if it is a directory to go into.
+  ///
+  /// What was found is held by its object. If that is moved or replaced behind the mount, the next call is ESTALE. Then
+  /// the name is looked up again, and leads to the same object, to another one, or nowhere (ENOENT).
+  func take(
+    _ location: ItemLocation, isFollowed: Bool, _ visit: (VisitedItem) -> ItemWalk.Descent,
+    _ find: (_ isAgain: Bool) throws(Errno) -> SharedDescriptor
+  ) throws(Errno) {
+    var search = Search()
+    while true {
+      do throws(Errno) {
+        return try enter(try find(search.attempts > 0), location, isFollowed: isFollowed, &search, visit)
+      } catch {
+        search.attempts += 1
+        // What is stale so often is so for another reason, and that has to be told.
+        guard error == .stale, search.attempts < RunningWalk.mostAttempts, !Interruption.isRequested else {
+          throw error
+        }
       }
-      let item = VisitedItem(location: location, status: status, held: held, depth: levels.count)
-      walk.progress?.count()
-      let isEntered = walk.isRecursive && status.kind == .directory
-      // Without links nothing leads back up.
-      if isEntered, walk.links == .all, levels.contains(where: { $0.status.isSame(as: status) }) {
-        walk.console.complain(location.path, "this link leads back up; not followed again")
-        return
-      }
-      if !isEntered || walk.order == .directoryFirst {
-        guard visit(item) == .into else { return }
-      }
-      if isEntered { descend(item, isFollowed: isFollowed, visit) }
-    } catch {
-      walk.console.complain(location.path, error)
     }
   }
 
-  private func descend(_ item: VisitedItem, isFollowed: Bool, _ visit: (VisitedItem) -> ItemWalk.Descent) {
-    do throws(Errno) {
-      let listing = SharedDescriptor(try item.held.descriptor.listing())
-      if !item.location.name.isEmpty {
-        if !above.isEmpty { above.append(slash) }
-        above += item.location.name
-      }
-      levels.append(Level(above.count, item.status, isBehindLink: isFollowed, listing))
-      closeOneLevel()
-    } catch {
-      walk.console.complain(item.path, error)
-      if walk.order == .contentsFirst { _ = visit(item) }
+  private func enter(
+    _ held: SharedDescriptor, _ location: ItemLocation, isFollowed: Bool, _ search: inout Search,
+    _ visit: (VisitedItem) -> ItemWalk.Descent
+  ) throws(Errno) {
+    let status = try held.descriptor.knownStatus()
+    if device == nil { device = status.device }
+    if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
+    if walk.staysOnFileSystem, status.device != device {
+      walk.passingOver?()
+      return
     }
+    let item = VisitedItem(location: location, status: status, held: held, depth: levels.count)
+    let isEntered = walk.isRecursive && status.kind == .directory
+    if search.isNew {
+      search.isNew = false
+      if isEntered, levels.isEmpty { walk.tellOfHidden(root) }
+      walk.progress?.count()
+    }
+    // Without links nothing leads back up.
+    if isEntered, walk.links == .all, levels.contains(where: { $0.status.isSame(as: status) }) {
+      walk.console.complain(location.path, "this link leads back up; not followed again")
+      return
+    }
+    if !isEntered || walk.order == .directoryFirst, search.visited?.isSame(as: status) != true {
+      switch visit(item) {
+      case .into: search.visited = status
+      case .past: return
+      case .again: throw .stale
+      }
+    }
+    if isEntered { try descend(item, isFollowed: isFollowed, visit) }
+  }
+
+  private func descend(
+    _ item: VisitedItem, isFollowed: Bool, _ visit: (VisitedItem) -> ItemWalk.Descent
+  ) throws(Errno) {
+    let listing: SharedDescriptor
+    do throws(Errno) {
+      listing = SharedDescriptor(try item.held.descriptor.listing())
+    } catch {
+      guard walk.order == .contentsFirst, error != .stale, error != .noSuchFile else { throw error }
+      walk.console.complain(item.path, error)
+      _ = visit(item)
+      return
+    }
+    if !item.location.name.isEmpty {
+      if !above.isEmpty { above.append(slash) }
+      above += item.location.name
+    }
+    levels.append(Level(above.count, item.status, isBehindLink: isFollowed, listing))
+    closeOneLevel()
   }
 
   /// Takes the next name of the deepest level, or leaves that level.
@@ -122,10 +163,12 @@ final class RunningWalk {
       do throws(Errno) {
         // What is a link comes from the listing; a name of unknown kind is followed as if it were one.
         let isFollowed = walk.links == .all && (name.kind ?? .symbolicLink) == .symbolicLink
-        let held = SharedDescriptor(try hold(name.bytes, in: listing, isFollowed: isFollowed))
-        enter(held, location, isFollowed: isFollowed, visit)
+        try take(location, isFollowed: isFollowed, visit) { isAgain throws(Errno) in
+          if isAgain { ItemWalk.renew(name.bytes, in: listing.descriptor) }
+          return SharedDescriptor(try hold(name.bytes, in: listing, isFollowed: isFollowed))
+        }
       } catch .noSuchFile {
-        // It was removed in the meantime.
+        // It was removed or moved in the meantime.
       } catch {
         walk.console.complain(location.path, error)
       }

@@ -124,7 +124,11 @@ extension SealedFile {
 
   // MARK: Recovery
 
-  /// `Plan.recover`: nothing is cleared before what stays is on the disk.
+  /// Settles what a crash left of a file, before it is changed.
+  ///
+  /// What stays may so far be in the page cache only; so it is synced before anything is cleared. Then come the settled
+  /// entries, both static sectors, the last block with zeros behind the size, and the slot; all of that is synced, and
+  /// committed.
   private func recover(_ view: FileView, _ session: UInt64, _ cipher: inout FileCipher) throws(Errno) {
     surroundings.report(.recovering(pages: state.withLock { $0.pages }))
     var recovery = Recovery(view)

@@ -18,8 +18,8 @@ extension SealedFile {
   /// Gives the file to another class; false if it has no header, so that only the marker changes.
   ///
   /// `wrap` makes the static sector of the class. `restoreTimes` follows each write at once: a crash is to leave the times
-  /// as they were. ENOKEY while the old class or the new one is locked. One change at a time: the caller has the node to
-  /// itself. After an error the file is of either class, and opens with the keys of both.
+  /// as they were. ENOKEY while the old class is locked, or no file of the new one can be made. One change at a time: the
+  /// caller has the node to itself. After an error the file is of either class, and opens with the keys of both.
   func changeClass(
     restoreTimes: () throws(Errno) -> Void = {},
     _ wrap: (FileKeys) throws(Errno) -> StaticSector

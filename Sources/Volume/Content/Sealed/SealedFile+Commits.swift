@@ -215,7 +215,9 @@ extension SealedFile {
     }
   }
 
-  /// Shortens the backing file, if enough of its last pages are free (`Plan.cut`): that takes a sync.
+  /// Shortens the backing file, if enough of its last pages are free: that takes a sync.
+  ///
+  /// The slot with fewer pages is on the disk before the backing file is shorter.
   private func cut(_ cipher: inout FileCipher) throws(Errno) -> Bool {
     let length: UInt64? = state.withLock { state in
       guard state.owesPunch, let commit = state.commit, commit.frozen == nil, !commit.owesAfterFailure,

@@ -1,4 +1,7 @@
-// Writing an encrypted file: pages first, then entries, then the slot (`Plan.write`).
+// Writing an encrypted file: pages first, then entries, then the slot, which says the size, if the file grew or is new.
+//
+// Killed in between, the daemon leaves the old entries. A power cut keeps any part of it; the pair still has the committed
+// version, and its page is not used again.
 
 import Ciphers
 import LinuxFiles

@@ -55,7 +55,7 @@ extension SealedObject {
     }
   }
 
-  /// Needs the keys of both classes.
+  /// Needs the key of the old class, and of the new one what makes a file.
   func changeClass(to wanted: ProtectionClass, restoreTimes: () throws(Errno) -> Void) throws(Errno) {
     try using(.bytes) { (file) throws(Errno) in
       _ = try file.changeClass(restoreTimes: restoreTimes) { (keys) throws(Errno) in
