@@ -377,7 +377,7 @@ extension CommandTests {
         prints: """
           varve check: BASE/upper: '.varve' in the upper directory belongs to root, who alone can mount or check this volume
           2
-          varve check: BASE/none: is neither on a Varve volume nor in the upper directory of one
+          varve check: BASE/none: is neither on a Varve volume nor in the upper directory of one: there is no .varve; mount an upper directory of overlayfs, or one that has lost its .varve, for writing once before this
           varve check: BASE/gone: No such file or directory (ENOENT)
           2
 

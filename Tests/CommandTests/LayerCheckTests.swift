@@ -142,7 +142,7 @@ extension CommandTests {
         """,
         prints: """
           BASE/upper/copy: origin: says where another item was copied from: it is a copy that was made behind the mount
-          BASE/upper/astray: origin: was copied from an item that still shows, as d/1
+          BASE/upper/astray: origin: has the number of an item of a lower that shows as well, as d/1
           1
           2
           0

@@ -270,7 +270,7 @@ extension CommandTests {
       let said = try desk.run(
         LayerLinkCheckTests.prelude + """
           entry=$(of_a); good=$(getfattr --absolute-names -e hex -n trusted.varve.m $entry | sed -n 's/.*=0x//p')
-          for position in $(seq 0 6 $((${#good} - 2))); do
+          for position in $(seq 0 2 $((${#good} - 2))); do
             byte=$(printf %02x $((0x${good:$position:2} ^ 0x10)))
             setfattr -n trusted.varve.m -v 0x${good:0:$position}$byte${good:$((position + 2))} $entry
             varve check $UP > $BASE/said 2>&1; status=$?

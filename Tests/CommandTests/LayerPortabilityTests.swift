@@ -51,6 +51,7 @@ extension CommandTests {
         """
         mount -t overlay -o redirect_dir=on,metacopy=off,lowerdir=lower:base,upperdir=upper,workdir=work overlay kernel
         history kernel; look kernel > before; umount kernel
+        varve check --lower lower:base upper 2>&1 | grep -q 'there is no .varve; mount an upper directory of overlayfs'
         varve mount -o lower=lower:base upper mnt; look mnt | diff before -; echo again >> mnt/moved/2; varve umount mnt
         varve check --lower lower:base upper
         """)

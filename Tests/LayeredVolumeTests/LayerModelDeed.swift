@@ -67,7 +67,7 @@ enum LayerModelDeed: CaseIterable {
       defer { close(file) }
       return fails(ftruncate(file, off_t(word.utf8.count)))
     case .mode:
-      guard LayerModelTests.kind(path) != S_IFLNK else {
+      guard LayerModelTrees.kind(path) != S_IFLNK else {
         return LayerModelDeed.plainer(.tooManySymbolicLinks)
       }
       return fails(chmod(path, word.utf8.count.isMultiple(of: 2) ? 0o700 : 0o755))

@@ -4,13 +4,17 @@
 import Foundation
 import LinuxFiles
 import Randomness
-import Testing
 
 @testable import LayeredVolume
 
 /// What failed, where nothing should.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
+
+  /// Instead of an expectation, which would be told of for each of the many runs that a failure is looked for in.
+  static func require(_ isSo: Bool, _ what: @autoclosure () -> String) throws {
+    if !isSo { throw Unexpected(description: what()) }
+  }
 
   static func saying<R>(_ what: @autoclosure () -> String, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as Unexpected {
@@ -109,6 +113,12 @@ struct LayerModelHeld {
     tree.remembers = false
   }
 
+  /// After a failure.
+  mutating func abandon() {
+    for plain in files.map(\.plain) + listings.map(\.plain) { Glibc.close(plain) }
+    (files, listings) = ([], [])
+  }
+
   // MARK: Files
 
   private mutating func open(
@@ -142,7 +152,8 @@ struct LayerModelHeld {
     guard file.mode.contains(.write) else { return }
     let appends = file.mode.contains(.append)
     var bytes = Array(text.utf8)
-    try #require(pwrite(file.plain, bytes, bytes.count, off_t(offset)) == bytes.count)
+    try Unexpected.require(
+      pwrite(file.plain, bytes, bytes.count, off_t(offset)) == bytes.count, "a write to the plain file")
     var span = bytes.mutableSpan
     let place =
       appends
@@ -155,7 +166,7 @@ struct LayerModelHeld {
 
   private mutating func cut(_ file: File, _ tree: LayeredTree, to size: Int) throws {
     guard file.mode.contains(.write) else { return }
-    try #require(ftruncate(file.plain, off_t(size)) == 0)
+    try Unexpected.require(ftruncate(file.plain, off_t(size)) == 0, "a cut of the plain file")
     var change = AttributeChange()
     change.size = UInt64(size)
     _ = try tree.volume.changeAttributes(of: file.node, change, handle: file.handle, for: tree.caller)
@@ -171,12 +182,15 @@ struct LayerModelHeld {
       [UInt64(found.mode), UInt64(found.linkCount), found.size],
       [UInt64(plain.st_mode & 0o7777), UInt64(plain.st_nlink), UInt64(plain.st_size)]
     )
-    try #require(shown == expected, "mode, links and size by a descriptor of \(file.path)")
+    try Unexpected.require(
+      shown == expected,
+      "mode, links and size by a descriptor of \(file.path) are \(shown) instead of \(expected)")
     guard file.mode.contains(.read) else { return }
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = pread(file.plain, &bytes, bytes.count, 0)
     let text = String(decoding: bytes[..<max(count, 0)], as: UTF8.self)
-    try #require(try tree.read(file.handle) == text, "by a descriptor of \(file.path)")
+    let read = try tree.read(file.handle)
+    try Unexpected.require(read == text, "a descriptor of \(file.path) reads \(read) instead of \(text)")
   }
 
   // MARK: Listings
@@ -212,11 +226,11 @@ struct LayerModelHeld {
     let listed = listing.listed
     for name in listing.lasting.keys {
       let times = listed.count { $0 == name }
-      try #require(
+      try Unexpected.require(
         times == 1, "\(name), which was there all the time, is \(times) times in \(listed) of \(listing.path)"
       )
     }
-    try #require(
+    try Unexpected.require(
       listing.seen.isSuperset(of: listed),
       "\(listed) of \(listing.path), where only \(listing.seen) ever were")
     counts.listings += 1
@@ -229,7 +243,8 @@ struct LayerModelHeld {
     let parts = path.split(separator: "/").map(String.init)
     tree.remembers = true
     return try tree.at(parts.dropLast().joined(separator: "/")) { parent in
-      try #require(try tree.entry(parts.last ?? "", in: parent), "\(path)").node
+      guard let entry = try tree.entry(parts.last ?? "", in: parent) else { throw Errno.noSuchFile }
+      return entry.node
     }
   }
 

@@ -3,7 +3,6 @@
 
 import Foundation
 import LinuxFiles
-import Testing
 
 @testable import LayeredVolume
 
@@ -21,9 +20,10 @@ struct LayerModelNumbers {
   mutating func check(_ tree: LayeredTree, _ model: String) throws {
     var (objects, numbers): ([Object: UInt64], [UInt64: Object]) = ([:], [:])
     try walk(tree, model, "") { path, object, number in
-      try #require(
+      try Unexpected.require(
         known[object] ?? number == number, "\(path) had the number \(known[object] ?? 0), and has \(number)")
-      try #require(numbers[number] ?? object == object, "\(path) has the number \(number) of something else")
+      try Unexpected.require(
+        numbers[number] ?? object == object, "\(path) has the number \(number) of something else")
       numbers[number] = object
       if linksStay || !path.hasPrefix("\(FileKind.symbolicLink) ") { objects[object] = number }
     }
@@ -38,7 +38,7 @@ struct LayerModelNumbers {
     for listed in try tree.list(path) {
       let inner = path.isEmpty ? listed.name : "\(path)/\(listed.name)"
       let number = try tree.attributes(inner).inode
-      try #require(listed.inode == number, "\(inner) is listed with another number")
+      try Unexpected.require(listed.inode == number, "\(inner) is listed with another number")
       let status = try FileName.with(Array(listed.name.utf8)) { name throws(Errno) in
         try directory.status(of: name)
       }

@@ -25,7 +25,10 @@ struct Generator {
 
   mutating func next() -> Operation {
     // A look right after it, while whoever remembers something wrong still does.
-    if dice.once(in: 6) { return Operation(user: dice.pick([0, 0, 1, 2, 3]), call: last) }
+    if dice.once(in: 6) {
+      let isOfMapping = !model.mappings.isEmpty && dice.once(in: 3)
+      return Operation(user: dice.pick([0, 0, 1, 2, 3]), call: isOfMapping ? wholeMapping() : last)
+    }
     let operation = fresh()
     last = operation.call.slot.map { .statusOfOpen(slot: $0) } ?? .status(lastPath, follows: true)
     return operation
@@ -45,8 +48,9 @@ struct Generator {
   private mutating func call() -> Call {
     switch dice.below(100) {
     case 0..<24: callOnOpen()
-    case 24..<48: callOnName()
-    case 48..<68: callOnAttribute()
+    case 24..<30: callOnMapping()
+    case 30..<52: callOnName()
+    case 52..<70: callOnAttribute()
     default: callOnObject()
     }
   }
@@ -97,6 +101,27 @@ struct Generator {
     case 12, 13: return .writeAt(slot: open, offset: offset(), byte: letter(), count: length())
     case 14: return .cutOpen(slot: open, size: offset())
     default: return .statusOfOpen(slot: open)
+    }
+  }
+
+  private static let mappingCount = 4
+
+  private mutating func mapping() -> Int {
+    model.mappings.keys.sorted().randomElement(using: &dice) ?? dice.below(Generator.mappingCount)
+  }
+
+  private mutating func wholeMapping() -> Call { .readMapped(mapping(), offset: 0, count: Mapping.length) }
+
+  private mutating func callOnMapping() -> Call {
+    switch dice.below(8) {
+    case 0...2:
+      let slot = model.slots.keys.sorted().randomElement(using: &dice) ?? 0
+      return .map(dice.below(Generator.mappingCount), slot: slot, writes: dice.once(in: 2))
+    case 3...5:
+      return .writeMapped(
+        mapping(), offset: offset(), byte: letter(), count: length(), syncs: !dice.once(in: 3))
+    case 6: return wholeMapping()
+    default: return dice.once(in: 4) ? .unmap(mapping()) : wholeMapping()
     }
   }
 
@@ -317,78 +342,5 @@ struct Generator {
     if dice.once(in: 8) { inheritance.insert(.onlyInherit) }
     if dice.once(in: 10) { inheritance.insert(.inherited) }
     return AccessEntry(dice.once(in: 4) ? .deny : .allow, dice.pick(identities), wanted, inheritance)
-  }
-}
-
-extension Model {
-  /// Whether the outcome turns on something nobody specifies, so that nothing can be compared.
-  func leavesOpen(_ operation: Operation) -> Bool {
-    let member = rules.adminGroup.map { Cast.users[operation.user].groups.contains($0) } ?? false
-    switch operation.call {
-    case .changeMode(let path, _), .changeOwner(let path, nil, nil, _):
-      // Whether a closed handle still counts as open for writing depends on when the kernel tells.
-      return (try? peek(path))?.lostWriter ?? false
-    case .link(let path, _):
-      // The kernel protects other people's files, and whose they are differs from caller to caller.
-      guard operation.user != 0, let thing = try? peek(path) else { return false }
-      if thing.wasStrippedUnseen { return true }
-      guard rules.ignoresOwnership else { return false }
-      return thing.kind != .file || thing.mode & 0o6000 != 0
-    case .linkOpen(let slot, _):
-      guard operation.user != 0, let thing = slots[slot]?.thing else { return false }
-      if thing.wasStrippedUnseen { return true }
-      return rules.ignoresOwnership && thing.mode & 0o6000 != 0
-    case .open(_, let path, let wish, let mode):
-      if let thing = peekBehindLink(path), mayRefuseMapper(thing, wish) { return true }
-      return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
-    case .write(let slot, _, _), .writeAt(let slot, _, _, _):
-      // Whether such a handle meets a flag that was set later depends on the same.
-      guard let file = slots[slot] else { return false }
-      if file.route == .unclear, file.thing.flags.isAppendOnly { return true }
-      // Whether the kernel looks at it before it writes: by the route, or by bits it does not know to be gone.
-      let mayLook = file.isDirect == nil && file.thing.mode & 0o6000 != 0
-      return kernelStrips && operation.user != 0 && (mayLook || file.thing.wasStrippedUnseen)
-    case .truncate(let path, _):
-      return kernelStrips && operation.user != 0 && (peekBehindLink(path)?.wasStrippedUnseen ?? false)
-    case .openUnnamed(_, _, let mode), .makeDirectory(_, let mode), .makeFIFO(_, let mode):
-      // The kernel drops setgid by what it believes the directory's group to be.
-      return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
-    default:
-      return false
-    }
-  }
-
-  private func mayRefuseMapper(_ thing: Thing, _ wish: OpenWish) -> Bool {
-    guard passesThrough, wish.maps, thing.kind == .file, thing.flags.isAppendOnly else { return false }
-    return thing.routes.refusesMapper == nil
-  }
-
-  /// What is at `path`; if that is a link, what is at its target.
-  private func peekBehindLink(_ path: String) -> Thing? {
-    guard let thing = try? peek(path) else { return nil }
-    return thing.kind == .link ? try? peek(thing.target) : thing
-  }
-
-  /// A path to `wanted`, if it has one.
-  func path(of wanted: Thing) -> String? {
-    guard wanted.links > 0 else { return nil }
-    func search(_ directory: Thing, _ path: String) -> String? {
-      for (name, thing) in directory.entries.sorted(by: { $0.key < $1.key }) {
-        if thing === wanted { return path + name }
-        if let found = search(thing, "\(path)\(name)/") { return found }
-      }
-      return nil
-    }
-    return search(root, "")
-  }
-
-  /// What is at `path`, with nobody's rights asked.
-  func peek(_ path: String) throws(Errno) -> Thing? {
-    var current = root
-    for name in path.split(separator: "/").map(String.init) {
-      guard let next = name == ".." ? current.parent : current.entries[name] else { return nil }
-      current = next
-    }
-    return current
   }
 }

@@ -76,6 +76,7 @@ extension Model {
     slots[slot] = OpenThing(
       thing: thing, canRead: wish.reads || !wish.writes, canWrite: wish.writes, appends: wish.appends,
       route: route, isDirect: isDirect(thing, wish, route))
+    if thing.flags.isAppendOnly { thing.wasOpenedToGrow = true }
     if wish.writes { thing.writers += 1 }
   }
 
@@ -119,7 +120,11 @@ extension Model {
         throw .busy
       }
       // SEMANTICS 4.18.
-      if wish.maps, subject.user != thing.user { stripSetID(of: thing) }
+      if wish.maps, subject.user != thing.user {
+        let before = thing.mode
+        stripSetID(of: thing)
+        if thing.mode != before { thing.wasStrippedUnseen = true }
+      }
       if wish.truncates { cut(thing, to: 0) }
       keep(thing, wish, slot)
       return .done
@@ -173,7 +178,10 @@ extension Model {
     }
     let offset = file.appends ? thing.bytes.count : wanted
     // SEMANTICS 2.3, and 2.5: old handles too, but for those that bypass the daemon.
-    if file.route != .backing, thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }
+    if file.route != .backing, thing.flags.isAppendOnly, offset != thing.bytes.count {
+      thing.mayShowRefused = true
+      throw .notPermitted
+    }
     let end = offset + count
     if thing.bytes.count < end {
       thing.bytes += [UInt8](repeating: 0, count: end - thing.bytes.count)

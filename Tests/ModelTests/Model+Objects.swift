@@ -51,7 +51,7 @@ extension Model {
       kind: thing.kind, mode: thing.mode, user: isMine ? subject.user : thing.user,
       group: isMine ? subject.group : thing.group,
       links: shownLinks(thing), size: size, accessed: thing.accessed,
-      modified: thing.modified)
+      modified: thing.mayBeUnsynced ? nil : thing.modified)
   }
 
   private func access(_ thing: Thing, _ mode: AccessMode) throws(Errno) {

@@ -38,6 +38,12 @@ final class Thing {
   var routes = HandleRoutes()
   /// Whether a lower has it or had it, so that it depends on the past how the kernel gets at its bytes.
   var mayBeInLower = false
+  /// A write was refused that the kernel had put into its pages already: mappings may show it for a moment (SEMANTICS 2.5).
+  var mayShowRefused = false
+  /// It was opened while it was append-only.
+  var wasOpenedToGrow = false
+  /// The kernel has yet to write what was written through a mapping, which moves the time of modification.
+  var mayBeUnsynced = false
   /// Made by O_TMPFILE and never given a name: the only nameless file that can get one.
   var mayGetFirstName = false
 
@@ -103,6 +109,7 @@ final class Model {
   let hasLowers: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
+  var mappings: [Int: Mapping] = [:]
   private let judges: [Judge]
   /// Who makes the present call.
   private(set) var userIndex = 0
@@ -155,6 +162,8 @@ final class Model {
       return .done
     case .open, .openUnnamed, .linkOpen, .close, .read, .readAt, .write, .writeAt, .cutOpen, .statusOfOpen:
       return try answerOnOpen(call)
+    case .map, .readMapped, .writeMapped, .unmap:
+      return try answerOnMapping(call)
     case .setFlags, .setFlagsText, .removeFlags, .getFlags, .setList, .setListText, .removeList, .getList,
       .setAttribute, .getAttribute, .removeAttribute, .listAttributes:
       return try answerOnAttribute(call)
@@ -167,8 +176,10 @@ final class Model {
 
   private func makeLower() {
     for slot in Array(slots.keys) { close(slot) }
+    mappings = [:]
     func visit(_ thing: Thing) {
       thing.mayBeInLower = true
+      (thing.mayBeUnsynced, thing.wasOpenedToGrow, thing.mayShowRefused) = (false, false, false)
       thing.routes = HandleRoutes()
       thing.entries.values.forEach(visit)
     }

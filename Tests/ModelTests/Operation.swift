@@ -72,6 +72,12 @@ enum Call: Sendable {
   case writeAt(slot: Int, offset: Int, byte: UInt8, count: Int)
   case cutOpen(slot: Int, size: Int)
   case statusOfOpen(slot: Int)
+  /// Shared; of the file in a slot, and it outlives that.
+  case map(Int, slot: Int, writes: Bool)
+  case readMapped(Int, offset: Int, count: Int)
+  /// `syncs`: msync(2) follows.
+  case writeMapped(Int, offset: Int, byte: UInt8, count: Int, syncs: Bool)
+  case unmap(Int)
   case truncate(String, size: Int)
   case makeDirectory(String, mode: UInt16)
   case removeDirectory(String)

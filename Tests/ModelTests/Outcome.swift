@@ -18,11 +18,26 @@ enum Outcome: Sendable, CustomStringConvertible {
     case .done: "ok"
     case .failed(let error): "\(error)"
     case .number(let number): "\(number)"
-    case .bytes(let bytes): bytes.count > 80 ? "\(bytes.count) bytes" : String(decoding: bytes, as: UTF8.self)
+    case .bytes(let bytes):
+      bytes.count > 80 || bytes.contains(0) ? Outcome.runs(bytes) : String(decoding: bytes, as: UTF8.self)
     case .names(let names): "\(names)"
     case .status(let status): "\(status)"
     case .skipped: "skipped"
     }
+  }
+
+  /// How often which byte follows which, as far as that is short.
+  private static func runs(_ bytes: [UInt8]) -> String {
+    var runs: [(byte: UInt8, count: Int)] = []
+    for byte in bytes {
+      if let last = runs.last, last.byte == byte {
+        runs[runs.count - 1].count += 1
+      } else {
+        runs.append((byte, 1))
+      }
+    }
+    let words = runs.prefix(20).map { "\($0.count) of \($0.byte)" }
+    return "\(bytes.count) bytes: " + words.joined(separator: ", ") + (runs.count > 20 ? ", and more" : "")
   }
 
   /// The same with the time of access left open: whoever opens an encrypted file has its header read.

@@ -13,6 +13,7 @@ import LinuxFiles
 final class RealWorld: @unchecked Sendable {
   private let root: String
   private var slots: [Int: CInt] = [:]
+  private var mappings: [Int: (start: UnsafeMutableRawPointer, isWritable: Bool)] = [:]
 
   init(_ root: String) {
     self.root = root
@@ -23,12 +24,15 @@ final class RealWorld: @unchecked Sendable {
   func closeAll() {
     for (_, descriptor) in slots { _ = Glibc.close(descriptor) }
     slots = [:]
+    for number in mappings.keys { unmap(number) }
   }
 
   func perform(_ call: Call) -> Outcome {
     switch call {
     case .open, .openUnnamed, .linkOpen, .close, .read, .readAt, .write, .writeAt, .cutOpen, .statusOfOpen:
       performOnOpen(call)
+    case .map, .readMapped, .writeMapped, .unmap:
+      performOnMapping(call)
     case .setFlags, .setFlagsText, .removeFlags, .getFlags, .setList, .setListText, .removeList, .getList,
       .setAttribute, .getAttribute, .removeAttribute, .listAttributes:
       performOnAttribute(call)
@@ -97,6 +101,41 @@ final class RealWorld: @unchecked Sendable {
 
   private func with(_ slot: Int, _ body: (CInt) -> Outcome) -> Outcome {
     slots[slot].map(body) ?? .skipped
+  }
+
+  // MARK: Mappings
+
+  private func performOnMapping(_ call: Call) -> Outcome {
+    switch call {
+    case .map(let number, let slot, let writes):
+      unmap(number)
+      return with(slot) { descriptor in
+        let protection = writes ? PROT_READ | PROT_WRITE : PROT_READ
+        guard let start = mmap(nil, Mapping.length, protection, MAP_SHARED, descriptor, 0),
+          start != MAP_FAILED
+        else { return .failed(.current) }
+        mappings[number] = (start, writes)
+        return .done
+      }
+    case .readMapped(let number, let offset, let count):
+      guard let mapping = mappings[number] else { return .skipped }
+      return bytes(count, isNegated: true) { lm_read_memory(mapping.start + offset, $0, count) }
+    case .writeMapped(let number, let offset, let byte, let count, let syncs):
+      guard let mapping = mappings[number], mapping.isWritable else { return .skipped }
+      let written = lm_write_memory(mapping.start + offset, [UInt8](repeating: byte, count: count), count)
+      guard written >= 0 else { return answer(written) }
+      guard !syncs || msync(mapping.start, Mapping.length, MS_SYNC) == 0 else { return .failed(.current) }
+      return .number(written)
+    case .unmap(let number):
+      return unmap(number)
+    default:
+      return .skipped
+    }
+  }
+
+  @discardableResult private func unmap(_ number: Int) -> Outcome {
+    guard let mapping = mappings.removeValue(forKey: number) else { return .skipped }
+    return result(munmap(mapping.start, Mapping.length))
   }
 
   // MARK: Paths

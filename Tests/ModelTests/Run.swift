@@ -174,26 +174,56 @@ struct Run {
     while let operation = next() {
       number += 1
       if model.leavesOpen(operation) { continue }
+      let operation = model.fitted(operation)
       let expected = setting.isEncrypted ? model.perform(operation).withoutAccess : model.perform(operation)
       if case .makeLower = operation.call {
         do { try stage.makeLower() } catch { return Difference(number: number, text: "makeLower: \(error)") }
         continue
       }
-      let real = stage.perform(operation)
+      let real = perform(operation, on: stage, model, expected)
       guard expected.isMet(by: real) else {
         return Difference(number: number, text: "\(operation)\n    model: \(expected)\n    real:  \(real)")
       }
       tally.note(operation.call, expected)
       guard number % Run.treeInterval == 0 else { continue }
       tally.note(treeSize: model.tree(isFull: false).count)
-      if let text = compareTrees(model, stage) {
+      if let text = compareMappings(model, stage) ?? compareTrees(model, stage) {
         return Difference(number: number, text: text)
       }
     }
-    if let text = compareTrees(model, stage) { return Difference(number: number, text: text) }
+    if let text = compareMappings(model, stage) ?? compareTrees(model, stage) {
+      return Difference(number: number, text: text)
+    }
     let changed = try stage.changedLowers()
     return changed.isEmpty
       ? nil : Difference(number: number, text: "changed or read with a trace: \(changed)")
+  }
+
+  /// A mapping that shows what was refused has until a deadline to show what is there.
+  private func perform(
+    _ operation: Operation, on stage: Stage, _ model: Model, _ expected: Outcome
+  ) -> Outcome {
+    var real = stage.perform(operation)
+    guard case .readMapped(let number, _, _) = operation.call, let thing = model.mappings[number]?.thing,
+      thing.mayShowRefused
+    else { return real }
+    for _ in 0..<2_000 where !expected.isMet(by: real) {
+      usleep(1_000)
+      real = stage.perform(operation)
+    }
+    thing.mayShowRefused = false
+    return real
+  }
+
+  private func compareMappings(_ model: Model, _ stage: Stage) -> String? {
+    for number in model.mappings.keys.sorted() {
+      let look = model.fitted(
+        Operation(user: 0, call: .readMapped(number, offset: 0, count: Mapping.length)))
+      let expected = model.perform(look)
+      let real = perform(look, on: stage, model, expected)
+      if !expected.isMet(by: real) { return "mapping \(number)\n    model: \(expected)\n    real:  \(real)" }
+    }
+    return nil
   }
 
   private func compareTrees(_ model: Model, _ stage: Stage) -> String? {

@@ -203,6 +203,39 @@ import Testing
     #expect(upper.workNames.isEmpty)
   }
 
+  @Test("However many are left of files that have no path any more, the index of hard links is read once")
+  func indexReadOnce() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    let (before, note) = (try upper.appearance("f"), try upper.note(of: "f"))
+    let (entries, left) = (300, 40)
+    #expect(mkdir(upper.open(".varve/index"), 0o700) == 0)
+    for entry in 0..<entries {
+      try Data().write(to: URL(fileURLWithPath: upper.open(".varve/index/\(entry)")))
+    }
+    func leave(_ trailer: ReplacementTrailer, _ name: [UInt8]) throws {
+      let bytes = Data(try #require(trailer.encoded()))
+      try bytes.write(to: URL(fileURLWithPath: upper.work(String(decoding: name, as: UTF8.self))))
+    }
+    for number in 0..<left {
+      var gone = note
+      gone.generation &+= UInt32(number) + 1
+      try leave(gone, gone.name)
+      try leave(gone, gone.nameOfNote)
+    }
+    try leave(note, note.nameOfNote)
+    try upper.object("f").descriptor.changeTimes(access: .omit, modification: .now)
+    #expect(rename(upper.open("f"), upper.open(".varve/index/f")) == 0)
+    // A look at each entry, and a few for each file that is left: not one of each for each.
+    let (recovery, hits) = Fault(.look, .inputOutput, after: entries + left * 20).during {
+      try upper.mountAgain()
+    }
+    #expect(try recovery.get() == ReplacementRecovery(givenBack: 1, kept: left))
+    #expect(hits == 0)
+    #expect(rename(upper.open(".varve/index/f"), upper.open("f")) == 0)
+    #expect(try upper.appearance("f") == before)
+  }
+
   @Test("A path through a link, or out of the volume, leads nowhere") func paths() throws {
     let upper = try Upper()
     let content = exampleContent()

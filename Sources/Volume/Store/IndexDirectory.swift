@@ -45,24 +45,48 @@ extension LinkIndex {
   }
 }
 
-extension VolumeDirectory {
-  /// The file of this number that has an entry in the index of the upper.
-  func indexed(_ inode: UInt64) throws(Errno) -> SharedDescriptor? {
-    guard let bookkeeping = descriptor else { return nil }
-    do throws(Errno) {
-      let index = try bookkeeping.descriptor.open(try FileName("index"), [.readOnly, .directory])
-      for name in try index.names() {
-        let found = try FileName.with(name) { name throws(Errno) -> SharedDescriptor? in
-          try index.status(of: name).inode == inode ? SharedDescriptor(try index.openPath(name)) : nil
-        }
-        if let found { return found }
-      }
-    } catch .noSuchFile {
-      // No file with several names was ever brought up; or an entry went meanwhile, and with it its file.
-    }
-    return nil
+/// The files that have an entry in the index of the upper, found by their inode numbers.
+///
+/// The index is read when the first of them is asked for, and not again: by a recovery, which asks for one after the other
+/// while nobody else changes anything.
+struct IndexedFiles {
+  private let directory: VolumeDirectory
+  /// Of each file.
+  private var names: [UInt64: [UInt8]]?
+
+  init(of directory: VolumeDirectory) {
+    self.directory = directory
   }
 
+  /// Nil if there is none.
+  mutating func file(_ inode: UInt64) throws(Errno) -> SharedDescriptor? {
+    guard let bookkeeping = directory.descriptor else { return nil }
+    do throws(Errno) {
+      let index = try bookkeeping.descriptor.open(try FileName("index"), [.readOnly, .directory])
+      if names == nil { names = try IndexedFiles.names(in: index) }
+      guard let name = names?[inode] else { return nil }
+      return try FileName.with(name) { name throws(Errno) in SharedDescriptor(try index.openPath(name)) }
+    } catch .noSuchFile {
+      // No file with several names was ever brought up; or an entry went behind the mount, and with it its file.
+      return nil
+    }
+  }
+
+  private static func names(in index: borrowing Descriptor) throws(Errno) -> [UInt64: [UInt8]] {
+    var names: [UInt64: [UInt8]] = [:]
+    for name in try index.names() {
+      do throws(Errno) {
+        let inode = try FileName.with(name) { name throws(Errno) in try index.status(of: name).inode }
+        names[inode] = name
+      } catch .noSuchFile {
+        // An entry that went.
+      }
+    }
+    return names
+  }
+}
+
+extension VolumeDirectory {
   func rescue(_ name: [UInt8], from directory: LayerDirectory) throws(Errno) {
     guard let bookkeeping = descriptor else { throw .readOnly }
     try VolumeDirectory.rescue(name, from: directory, in: bookkeeping)

@@ -201,7 +201,7 @@ struct LayerCheck {
         numbers.origin(of: status, record).flatMap({ indexed[$0]?.isObject }) != true,
         let copy = claimedNumbers[numbers.number(of: status, record).value]
       else { return isDirectory }
-      found(strayOrigin(copy, "was copied from an item that still shows, as \(shown(path))"))
+      found(strayOrigin(copy, "has the number of an item of a lower that shows as well, as \(shown(path))"))
       return isDirectory
     }
   }

@@ -187,7 +187,9 @@ final class VolumeCheck {
 
   private func checkBelow(_ found: FollowedPath) throws(Refusal) {
     guard let upper = found.upper else {
-      throw Refusal("is neither on a Varve volume nor in the upper directory of one")
+      throw Refusal(
+        "is neither on a Varve volume nor in the upper directory of one: there is no .varve; mount an upper directory of "
+          + "overlayfs, or one that has lost its .varve, for writing once before this")
     }
     let (root, real) = (upper.path, found.path)
     let inspection: VolumeInspection

@@ -83,7 +83,9 @@ extension ReplacementSite {
   /// Gives back what changes of class took away that a crash interrupted; of how many files.
   ///
   /// Fails if a note stays: by the next mount its file may have been written to.
-  func giveBackNoted(beneath root: SharedDescriptor) throws(Errno) -> Int {
+  func giveBackNoted(
+    beneath root: SharedDescriptor, _ index: inout IndexedFiles
+  ) throws(Errno) -> Int {
     let workshop = try workshop()
     var count = 0
     var notes: [(name: [UInt8], file: SharedDescriptor?)] = []
@@ -92,7 +94,7 @@ extension ReplacementSite {
       defer { notes.append((name, file)) }
       do throws(Errno) {
         file = try ReplacementFiles.find(name, in: workshop, [.readWrite, .nonBlocking])
-        if let file, try giveBack(name, from: file, beneath: root) { count += 1 }
+        if let file, try giveBack(name, from: file, beneath: root, &index) { count += 1 }
       } catch {
         Log.error("the time of a file whose class was being changed cannot be given back: \(error)")
       }
@@ -108,10 +110,10 @@ extension ReplacementSite {
   }
 
   private func giveBack(
-    _ name: [UInt8], from file: SharedDescriptor, beneath root: SharedDescriptor
+    _ name: [UInt8], from file: SharedDescriptor, beneath root: SharedDescriptor, _ index: inout IndexedFiles
   ) throws(Errno) -> Bool {
     guard let note = try ReplacementSite.trailer(of: file.descriptor), note.nameOfNote == name,
-      let object = try object(of: note, beneath: root)
+      let object = try object(of: note, beneath: root, &index)
     else { return false }
     try requireLock()
     try giveBack(note, to: object.descriptor)

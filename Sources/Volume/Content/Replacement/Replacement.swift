@@ -133,10 +133,8 @@ final class ReplacementSite: Sendable {
     return workshop
   }
 
-  /// What the index of hard links has of this number.
-  func indexed(_ inode: UInt64) throws(Errno) -> SharedDescriptor? {
-    try directory.indexed(inode)
-  }
+  /// For one recovery.
+  var indexedFiles: IndexedFiles { IndexedFiles(of: directory) }
 
   /// Whether this process makes or copies the new content of a work file just now.
   func isAtWork(on name: [UInt8]) -> Bool { underWay.withLock { $0.contains(name) } }

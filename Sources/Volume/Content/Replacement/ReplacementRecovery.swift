@@ -1,5 +1,5 @@
 // Replacements that were interrupted: finished, or dropped. It takes no key, and no walk of the tree: time is
-// proportional to the work files that are left, and for one whose file is not under its path to the index of hard links.
+// proportional to the work files that are left, and, if the file of any is not under its path, to the index of hard links.
 
 package import LinuxFiles
 package import RecordFormat
@@ -30,7 +30,8 @@ extension ReplacementSite {
     var sum = ReplacementRecovery()
     // A mount that only reads settles nothing.
     guard hasWorkshop else { return sum }
-    sum.givenBack = try giveBackNoted(beneath: root)
+    var index = indexedFiles
+    sum.givenBack = try giveBackNoted(beneath: root, &index)
     let names: [[UInt8]]
     do throws(Errno) {
       names = try ReplacementFiles.names(in: try workshop())
@@ -40,7 +41,9 @@ extension ReplacementSite {
     }
     for name in names {
       let outcome: Outcome
-      do throws(Errno) { outcome = try recover(name, beneath: root) } catch { outcome = .kept("\(error)") }
+      do throws(Errno) { outcome = try recover(name, beneath: root, &index) } catch {
+        outcome = .kept("\(error)")
+      }
       switch outcome {
       case .redone: sum.redone += 1
       case .dropped: sum.dropped += 1
@@ -57,7 +60,9 @@ extension ReplacementSite {
     return sum
   }
 
-  private func recover(_ name: [UInt8], beneath root: SharedDescriptor) throws(Errno) -> Outcome {
+  private func recover(
+    _ name: [UInt8], beneath root: SharedDescriptor, _ index: inout IndexedFiles
+  ) throws(Errno) -> Outcome {
     let workshop = try workshop()
     guard let work = try ReplacementFiles.find(name, in: workshop, [.readWrite, .nonBlocking]) else {
       return .kept("it cannot be read")
@@ -71,7 +76,7 @@ extension ReplacementSite {
     guard let trailer = try ReplacementSite.trailer(of: work.descriptor), trailer.name == name else {
       return .kept("it is damaged, or was made by a later version")
     }
-    guard let object = try object(of: trailer, beneath: root) else {
+    guard let object = try object(of: trailer, beneath: root, &index) else {
       return .kept("its file is not where it was")
     }
     let core = try record(of: object).core
@@ -138,14 +143,14 @@ extension ReplacementSite {
 
   /// The file of a work file or of a note: what has its path, or what only the index of hard links leads to.
   func object(
-    of trailer: ReplacementTrailer, beneath root: SharedDescriptor
+    of trailer: ReplacementTrailer, beneath root: SharedDescriptor, _ index: inout IndexedFiles
   ) throws(Errno) -> SharedDescriptor? {
     if let object = try ReplacementFiles.object(at: trailer.path, beneath: root),
       try isObject(object, of: trailer)
     {
       return object
     }
-    guard let object = try indexed(trailer.inode), try isObject(object, of: trailer) else { return nil }
+    guard let object = try index.file(trailer.inode), try isObject(object, of: trailer) else { return nil }
     return object
   }
 

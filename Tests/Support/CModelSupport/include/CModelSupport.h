@@ -11,6 +11,10 @@ long lm_open_unnamed(const char *directory, int flags, uint32_t mode);
 /// Gives an open file a name.
 long lm_link_open(int descriptor, const char *path);
 
+/// Reads and writes memory of this process: EFAULT, or less than `count`, where a program would get SIGBUS.
+long lm_read_memory(const void *from, void *into, size_t count);
+long lm_write_memory(void *into, const void *from, size_t count);
+
 #define LM_NOW -1
 #define LM_OMIT -2
 /// Sets times in seconds, or `LM_NOW` or `LM_OMIT`.
