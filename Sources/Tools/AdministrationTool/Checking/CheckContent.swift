@@ -121,7 +121,7 @@ private final class ContentCheck {
     do throws(KeyFailure) {
       outcome = try content.unlock(with: secret)
     } catch {
-      throw Refusal.keybag(error, source.word)
+      throw Refusal.keybag(error, source.word, otherwise: error.sentenceUnmounted)
     }
     hasKey = true
     if let sentence = keybagSentence(keybag) {
