@@ -331,7 +331,7 @@ extension CommandTests {
           open; cat vol/d/short; echo; varve verify --json vol/d/short; varve umount vol
           """,
         prints: """
-          BASE/upper/d/short: doubt: a crash interrupted its writing; what was not synced is as it was before
+          BASE/upper/d/short: doubt: its writing did not end, as far as is known; what was not synced is as it was before
           0
           0
           text
@@ -361,7 +361,7 @@ extension CommandTests {
            session: none
           0
            session: running
-          BASE/upper/d/long: doubt: a crash interrupted its writing; what was not synced is as it was before
+          BASE/upper/d/long: doubt: its writing did not end, as far as is known; what was not synced is as it was before
           0
           text
           moremoremost
