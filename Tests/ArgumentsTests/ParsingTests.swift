@@ -81,6 +81,8 @@ import Testing
     ("", "what should be done?"),
     ("cpoy a", "unknown verb 'cpoy'; did you mean 'copy'?"),
     ("frobnicate a", "unknown verb 'frobnicate'"),
+    ("encrypt a", "unknown verb 'encrypt'; did you mean: varve protect complete PATH"),
+    ("decrypt a", "unknown verb 'decrypt'; did you mean: varve protect none PATH"),
     ("--verbose", "unknown option '--verbose'"),
     ("--verison", "unknown option '--verison'; did you mean '--version'?"),
     ("-version", "unknown option '-version'; did you mean '--version'?"),

@@ -29,12 +29,44 @@ extension CommandTests {
           varve fsck: upper/d/one: is inside a volume; name its upper directory, 'BASE/upper'
           varve fsck: upper: has no .varve, so it is not the upper directory of a volume; where that was lost, mount it, give an export of its keybag to 'varve unlock --keybag', and unmount it before this
           2
-          BASE/upper/d/one: doubt: a crash interrupted its writing; what was not synced is as it was before
-          BASE/upper/d/two: doubt: a crash interrupted its writing; what was not synced is as it was before
+          BASE/upper/d/one: doubt: its writing did not end, as far as is known; what was not synced is as it was before
+          BASE/upper/d/two: doubt: its writing did not end, as far as is known; what was not synced is as it was before
           0
 
           """)
     }
+
+    @Test(
+      "That the session log is lost is told without a keyfile as well, and that files are in doubt until a repair"
+    )
+    func lostSessions() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.volume + """
+          rm upper/.varve/sessions; varve fsck upper; echo $?; varve fsck -q --repair upper; echo $?; varve fsck -q --keyfile raw upper; echo $?
+          varve mount -o keyfile=raw upper vol 2>/dev/null; varve umount vol; varve fsck upper; varve fsck --keyfile raw upper; echo $?
+          varve fsck --repair --keyfile raw upper; varve fsck --keyfile raw upper; echo $?
+          """,
+        prints: """
+          \(Self.lost)
+          varve fsck: 'varve fsck --repair --keyfile' mends 1 of these
+          1
+          \(Self.lost)
+          1
+          \(Self.lost)
+          1
+          varve fsck: the writing of 2 files did not end, as far as is known, as after a crash or where the session log was lost; 'varve fsck --repair --keyfile' settles them
+          0
+          BASE/upper/d/one: doubt: its writing did not end, as far as is known; what was not synced is as it was before
+          BASE/upper/d/two: doubt: its writing did not end, as far as is known; what was not synced is as it was before
+          0
+
+          """)
+    }
+
+    private static let lost =
+      "BASE/upper/.varve/sessions: sessions: the session log is missing or damaged, so every file counts as one that was being written at a crash"
 
     @Test("What a mount refuses in .varve for its type, fsck refuses as well") func types() throws {
       let drawer = try KeyDrawer()

@@ -214,7 +214,7 @@ extension CommandTests {
         prints: """
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are both damaged, or of another volume, and no keyfile opens the encrypted files; bring one back, or mount the volume and give an export to 'varve unlock --keybag'
           1
-          varve fsck: upper: its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag, or name an export of it: 'varve unlock --keybag'
+          varve fsck: upper: its keybag is damaged, and no copy beside it opens (EBADMSG); put a copy or an export of it in place as .varve/keybag, or mount the volume without 'keyfile' and give an export to 'varve unlock --keybag'
           2
           varved: both files of the keybag are damaged, or of another volume: encrypted files stay locked until 'varve unlock --keybag' brings back an export, or a copy of .varve/keybag is put back
           cat: vol/d/short: Required key not available
@@ -331,7 +331,7 @@ extension CommandTests {
           open; cat vol/d/short; echo; varve verify --json vol/d/short; varve umount vol
           """,
         prints: """
-          BASE/upper/d/short: doubt: a crash interrupted its writing; what was not synced is as it was before
+          BASE/upper/d/short: doubt: its writing did not end, as far as is known; what was not synced is as it was before
           0
           0
           text
@@ -361,7 +361,7 @@ extension CommandTests {
            session: none
           0
            session: running
-          BASE/upper/d/long: doubt: a crash interrupted its writing; what was not synced is as it was before
+          BASE/upper/d/long: doubt: its writing did not end, as far as is known; what was not synced is as it was before
           0
           text
           moremoremost

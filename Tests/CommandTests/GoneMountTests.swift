@@ -28,8 +28,8 @@ extension CommandTests {
           alone 'varve status'; kill $holder; ends; alone 'varve status; varve lock --all'; echo $?
           """,
         prints: """
-          varve umount: vol: programs still use it, and its encrypted files stay open to them; 'varve lock --all' closes them
-          BASE/upper on BASE/vol unlocked  gone from here: served to programs that still use it, or to another mount namespace; 'varve lock --all' closes its encrypted files
+          varve umount: vol: programs still use it, and its encrypted files stay open to them; 'varve lock --all BASE/upper' closes them
+          BASE/upper on BASE/vol unlocked  gone from here: served to programs that still use it, or to another mount namespace; 'varve lock --all BASE/upper' closes its encrypted files
           [{"source":"BASE/upper","mountPoint":"BASE/vol","state":"gone","classes":{"complete":"open","complete-unless-open":"open","until-first-unlock":"open"}}]
           BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           BASE/vol locked (0 files dropped from memory)
@@ -38,6 +38,32 @@ extension CommandTests {
           no Varve volume is mounted
           varve lock: you have mounted no volume
           0
+
+          """)
+    }
+
+    @Test("One that is gone from here is locked alone, by its source or its former mount point")
+    func bySource()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.begin + """
+          cp -a upper second; mkdir more; varve mount -o keyfile=raw second more 2>/dev/null; varve lock upper; echo $?
+          (cd vol && exec sleep 60) & holder=$!; holds $holder "$BASE/vol"; varve umount -l vol 2>/dev/null
+          varve lock -v --all upper; varve lock vol; varve lock --json upper/; states more
+          kill $holder; ends; varve lock upper; echo $?; varve umount more
+          """,
+        prints: """
+          varve lock: upper: not on a Varve volume, but in the source of the one that is mounted on BASE/vol; name that
+          1
+          upper locked (0 files dropped from memory)
+          varve lock: vol: was locked already
+          {"path": "upper/", "closed": [], "purged": 0, "unwritten": [], "kept": [], "cached": [], "stillOpen": [], "processes": []}
+          open open open 
+          varve lock: upper: not on a Varve volume; 'varve status' lists the volumes
+          1
 
           """)
     }

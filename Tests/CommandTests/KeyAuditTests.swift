@@ -25,7 +25,7 @@ extension CommandTests {
           {"event":"changed","path":"d/f","class":{"old":"complete-unless-open","new":"none"}}
           {"event":"changed","path":"d/f","class":{"old":"none","new":"complete"}}
           {"event":"locked","classes":["complete","complete-unless-open"]}
-          {"event":"denied","operation":"read","path":"d/f","error":"ENOKEY","about":"item","reason":"locked","because":"class complete is locked; its key is not in memory"}
+          {"event":"denied","operation":"read","path":"d/f","error":"ENOKEY","about":"item","reason":"locked","because":"class complete is locked; `varve unlock` opens it"}
           {"event":"locked","classes":["until-first-unlock"]}
 
           """)

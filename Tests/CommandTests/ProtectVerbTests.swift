@@ -202,11 +202,13 @@ extension CommandTests {
       try drawer.expect(
         Self.tree + """
           mkdir vol/theirs; echo theirs >vol/theirs/file; chown -R 7001:7001 vol/theirs; echo seen >vol/theirs/roots
-          chmod 644 vol/theirs/roots; varve chflags uchg vol/outside
+          chmod 644 vol/theirs/roots; varve chflags uchg vol/outside; chmod 444 vol/theirs/file
+          as_user "'$VARVE' protect a vol/theirs/file 2>&1; chmod u+w vol/theirs/file"
           for n in -n ""; do as_user "'$VARVE' protect $n -q -R complete vol/theirs vol/outside 2>&1 | sort"; done
           stored theirs/file theirs/roots; varve chflags nouchg vol/outside; varve umount vol
           """,
         prints: """
+          varve protect: vol/theirs/file: Permission denied (EACCES): this needs the rights read, write and writeattr of the file; 'chmod u+w vol/theirs/file' gives you write
           2 of 4 items would change, 2 would be refused
           varve protect: vol/outside: is locked by uchg; clear it first: varve chflags nouchg vol/outside (EPERM)
           varve protect: vol/theirs/roots: Permission denied (EACCES): this needs the rights read, write and writeattr of the file

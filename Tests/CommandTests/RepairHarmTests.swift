@@ -54,8 +54,9 @@ extension CommandTests {
           """,
         prints: """
           varve fsck: 'varve fsck --repair --keyfile' mends 1 of these
+          varve fsck: the writing of 1 file did not end, as far as is known, as after a crash or where the session log was lost; 'varve fsck --repair --keyfile' settles it
           BASE/upper/.varve/index/ENTRY: header: the copy of the header is damaged; the header is whole
-          BASE/upper/.varve/index/ENTRY: doubt: a crash interrupted its writing; what was not synced is as it was before
+          BASE/upper/.varve/index/ENTRY: doubt: its writing did not end, as far as is known; what was not synced is as it was before
           BASE/upper/.varve/index/ENTRY: header: the copy of the header is damaged; the header is whole; repaired
           0
           plain

@@ -152,6 +152,26 @@ extension CommandTests {
           """)
     }
 
+    @Test("A lost keyfile is named by its identifier, and on a terminal its removal tells what still opens")
+    func lostKeyfile() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol plain; varve mount plain vol; for key in a b c; do varve key create $key; done
+        varve key slot add vol a 2>/dev/null; varve key slot add vol b --with a; varve key slot add vol c --with a
+        varve key slot remove vol lost/a --with b; varve key slot remove vol ./lost --with b
+        typing '"$VARVE" key slot remove vol a --with b'; varve key slot remove vol c --with b; varve umount vol
+        """,
+        prints: """
+          varve key slot remove: lost/a: No such file or directory (ENOENT); if the keyfile is lost, name its identifier, which 'varve key slot list' shows
+          varve key slot remove: ./lost: No such file or directory (ENOENT); if the keyfile is lost, name its identifier, which 'varve key slot list' shows
+          varve key slot remove: vol: older exports and backups still open with the removed keyfile; make a new export, and destroy the older ones
+          = 0
+
+          """)
+    }
+
     @Test("A removed keyfile that opens the volume with an old keybag is told of") func oldKeybag() throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }

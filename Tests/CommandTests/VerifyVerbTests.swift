@@ -74,9 +74,39 @@ extension CommandTests {
           varve verify: vol/d/long: its class is locked (ENOKEY); 'varve unlock' opens it
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
-          varve verify: upper/d/long: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve verify: upper/d/long: in the upper directory of a volume that is not mounted here; 'varve fsck BASE/upper' looks at its encrypted files
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
+
+          """)
+    }
+
+    @Test(
+      "In a source or a backup the mount or fsck is named, once; a plain file that is named is called that")
+    func elsewhere() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        VerifyVerbTests.volume + """
+          cp -a upper copy; mkdir none; echo plain >vol/other; varve verify vol/other; echo $?; varve verify -q vol/other
+          for path in '-R upper' upper/d/long '-R copy' '-R copy/d' '-R none'; do varve verify -q $path; echo $?; done
+          varve protect -q none upper/d/long; varve protect -q -R none copy/d; varve umount vol
+          """,
+        prints: """
+          varve verify: vol/other: is not encrypted
+          0 encrypted files, 0 blocks: no damage
+          0
+          varve verify: upper: not on a Varve volume, but in the source of the one that is mounted on BASE/vol; name that
+          2
+          varve verify: upper/d/long: not on a Varve volume, but in the source of the one that is mounted on BASE/vol; name that
+          2
+          varve verify: copy: in the upper directory of a volume that is not mounted here; 'varve fsck BASE/copy' looks at its encrypted files
+          2
+          varve verify: copy/d: in the upper directory of a volume that is not mounted here; 'varve fsck BASE/copy' looks at its encrypted files
+          2
+          0
+          varve protect: upper/d/long: not on a Varve volume, but in the source of the one that is mounted on BASE/vol; name that
+          varve protect: copy/d: in the upper directory of a volume that is not mounted here; mount it, and name the file there
 
           """)
     }

@@ -53,7 +53,7 @@ import Testing
     (.encryptedContent, "its content is encrypted, and what is encrypted is not compressed", false),
     (.noKeybag, "the volume has no keyslot yet; `varve key slot add` makes the first", false),
     (
-      .locked(.completeUnlessOpen), "class complete-unless-open is locked; its key is not in memory", false
+      .locked(.completeUnlessOpen), "class complete-unless-open is locked; `varve unlock` opens it", false
     ),
     (
       .protectingDirectory,

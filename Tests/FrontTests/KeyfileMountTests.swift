@@ -97,6 +97,62 @@ extension FrontTests {
           """)
     }
 
+    @Test("What is refused without a look at the passphrase is refused before it is asked for")
+    func words() throws {
+      let said = try output(
+        """
+        echo word >word; chmod 400 word; varve key create --passphrase-file word closed.key
+        for words in keyfile=closed.key,passphrase-file=word keyfile=closed.key,acls key=team.key; do
+          status_of varve mount -o $words upper mount </dev/null
+        done
+        status_of varve mount -o keyfile=team.key mount upper; is_mounted; ls -A mount
+        """)
+      #expect(
+        said == """
+          varve mount: BASE/mount: unknown mount option 'passphrase-file'; did you mean 'passphrase_file'?
+          status 1
+          varve mount: BASE/mount: unknown mount option 'acls'; did you mean 'acl'?
+          status 1
+          varve mount: BASE/mount: unknown mount option 'key'; did you mean 'keyfile'?
+          status 1
+          varve mount: BASE/upper: has a keybag, and the source has none; did you mean: varve mount -o keyfile=team.key upper mount
+          status 1
+          not mounted
+
+          """)
+    }
+
+    @Test("Where both files of the keybag are damaged or lost, the refusal says what brings an export in")
+    func lostKeybag()
+      throws
+    {
+      let said = try output(
+        """
+        varve mount -o keyfile=team.key upper mount; mkdir mount/d; varve protect complete mount/d; echo text >mount/d/f
+        varve key export mount out; varve umount mount
+        spoil() { chmod u+w upper/.varve/keybag*; echo x >upper/.varve/keybag; echo x >upper/.varve/keybag.copy; }
+        for harm in spoil 'rm -f upper/.varve/keybag upper/.varve/keybag.copy'; do
+          $harm; status_of varve mount -o keyfile=team.key upper mount 2>&1 | grep -v varved:
+          cp out upper/.varve/keybag; varve mount -o keyfile=team.key upper mount 2>/dev/null; cat mount/d/f; varve umount mount
+          $harm; varve mount upper mount 2>/dev/null; varve unlock --keybag out mount team.key 2>/dev/null; cat mount/d/f; varve umount mount
+        done
+        """)
+      let export =
+        "put a copy or an export of it in place as .varve/keybag, or mount the volume without 'keyfile' and give an export to 'varve unlock --keybag'"
+      #expect(
+        said == """
+          varve mount: BASE/mount: the volume is not unlocked: its keybag is damaged, and no copy beside it opens (EBADMSG); \(export)
+          status 32
+          text
+          text
+          varve mount: BASE/mount: the volume is not unlocked: its keybag (.varve/keybag) is lost, and no other one opens its encrypted files (ENOKEY); \(export), and leave .varve/sessions as it is. Without either nobody can read these files again; the others can be copied to a new volume
+          status 32
+          text
+          text
+
+          """)
+    }
+
     @Test("What does not unlock is not mounted") func failures() throws {
       let said = try output(
         """
@@ -119,7 +175,7 @@ extension FrontTests {
         status_of varve mount -f -o keyfile=fd:7 upper mount 7<other.key; is_mounted
         """)
       let none =
-        "has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it"
+        "has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or mount the volume without 'keyfile' and give an export to 'varve unlock --keybag'; if it never had one, mount it without 'keyfile', and 'varve key slot add' makes it"
       #expect(
         said == """
           varve mount: BASE/mount: the volume is not unlocked: \(none)

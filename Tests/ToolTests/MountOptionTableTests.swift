@@ -21,6 +21,7 @@ import Testing
       MountOptionTable.complaint("uid")
         == "unknown mount option 'uid'; a volume keeps the owner of every item: 'varve chown' changes it, 'noowners' "
         + "ignores all of them")
+    #expect(MountOptionTable.complaint("key") == "unknown mount option 'key'; did you mean 'keyfile'?")
     #expect(!MountOptionTable.complaint("umask").contains("did you mean"))
   }
 

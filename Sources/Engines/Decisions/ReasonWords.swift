@@ -63,7 +63,7 @@ extension Reason {
     case .noKeybag: "the volume has no keyslot yet; `varve key slot add` makes the first"
     case .unmarked:
       "its content is encrypted, and its record does not say so; only root may read such a copy, until 'varve fsck --repair' marks it"
-    case .locked(let protection): "class \(protection.word) is locked; its key is not in memory"
+    case .locked(let protection): "class \(protection.word) is locked; `varve unlock` opens it"
     case .protectingDirectory:
       "what is moved or linked into an encrypted directory keeps its form; copy it there to have it encrypted"
     case .shownNames: "items cannot be made, moved or removed in a view; use the real path"

@@ -128,7 +128,8 @@ extension Program {
       throw UsageError("unknown option '\(name)'" + hint, verb: group?.name)
     }
     let known = self.words(in: group).map(\.name) + (group == nil ? ["help"] : [])
-    throw UsageError("unknown verb '\(name)'" + suggestion(for: name, among: known), verb: group?.name)
+    let hint = (group == nil ? advice(onForeignVerb: name) : nil) ?? suggestion(for: name, among: known)
+    throw UsageError("unknown verb '\(name)'" + hint, verb: group?.name)
   }
 }
 

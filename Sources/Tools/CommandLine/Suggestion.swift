@@ -40,6 +40,15 @@ func slips(from first: String, to second: String) -> Int {
   return last[second.count]
 }
 
+/// What is said of a verb that other programs have for what one of ours does; nil if there is nothing to say.
+func advice(onForeignVerb name: String) -> String? {
+  switch name {
+  case "encrypt": "; did you mean: varve protect complete PATH"
+  case "decrypt": "; did you mean: varve protect none PATH"
+  default: nil
+  }
+}
+
 /// What is said of an option that a program for the same purpose has, and this verb has not; nil if there is nothing to say.
 func advice(onForeign option: String, of verb: String?) -> String? {
   let bare = String(option.drop { $0 == "-" })

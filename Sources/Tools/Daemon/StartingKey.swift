@@ -27,7 +27,7 @@ enum StartingKey {
     do throws(KeyFailure) {
       outcome = try volume.unlock(with: secret)
     } catch {
-      throw MountFailure(mountPoint, "the volume is not unlocked: \(error.sentence)")
+      throw MountFailure(mountPoint, "the volume is not unlocked: \(error.sentenceUnmounted)")
     }
     outcome.tell()
   }

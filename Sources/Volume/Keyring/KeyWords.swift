@@ -64,6 +64,29 @@ extension KeyFailure {
 }
 
 extension KeyFailure {
+  /// The same about a volume that is not mounted, where 'varve unlock' is of no help.
+  package var sentenceUnmounted: String {
+    let inPlace = "put a copy or an export of it in place as .varve/keybag"
+    let mounting = "mount the volume without 'keyfile' and give an export to 'varve unlock --keybag'"
+    return switch self {
+    case .noKeybag:
+      "has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or \(mounting); if it never had one, "
+        + "mount it without 'keyfile', and 'varve key slot add' makes it"
+    case .keybagLost:
+      "its keybag (.varve/keybag) is lost, and no other one opens its encrypted files (ENOKEY); \(inPlace), or \(mounting), "
+        + "and leave .varve/sessions as it is. Without either nobody can read these files again; the others can be copied to "
+        + "a new volume"
+    case .damaged(.format(.unknown)), .damaged(.slot): sentence
+    case .damaged:
+      "its keybag is damaged, and no copy beside it opens (EBADMSG); \(inPlace), or \(mounting)"
+    case .keybagOfAnother:
+      "its keybag (.varve/keybag) is that of another volume, and does not open the encrypted files that were written here "
+        + "(EBADMSG); \(inPlace), or \(mounting). If the keybag is right and .varve/sessions is that of another volume, "
+        + "move .varve/sessions away, and keep it until all files open"
+    default: sentence
+    }
+  }
+
   /// A path in a line of text.
   private static func shown(_ path: [UInt8]) -> String {
     String(decoding: path.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)

@@ -85,6 +85,11 @@ struct SessionLogFile: Sendable {
     return log.volume
   }
 
+  /// Whether there is no log; making a keybag begins with one.
+  static func isMissing(in files: SharedDescriptor) throws(KeyFailure) -> Bool {
+    try stored(in: files) == nil
+  }
+
   /// The log of a new keybag, so that a first unlock does not find it missing.
   func makeFirst(of volume: Bytes16, with key: borrowing Key) throws(KeyFailure) {
     try write(SessionLog(lostIn: volume), with: key)

@@ -41,7 +41,8 @@ final class ClassRefusals: Sendable {
       return Refusal(
         item.status.kind == .directory
           ? "\(error): this needs the rights add_file and writeattr in the directory\(present)"
-          : "\(error): this needs the rights read, write and writeattr of the file\(present)")
+          : "\(error): this needs the rights read, write and writeattr of the file\(present)"
+            + modeAdvice(item))
     case .noSpace, .quotaExceeded:
       // Between classes only its key is stored anew.
       let need = before == "none" || wanted == "none" ? "a second copy of it" : "a note about the change"
@@ -50,6 +51,12 @@ final class ClassRefusals: Sendable {
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
     default: return Refusal.change(error, item.path, held.descriptor, needs: "writeattr")
     }
+  }
+
+  /// What gives owners the right to write that their own mode lacks.
+  private func modeAdvice(_ item: VisitedItem) -> String {
+    guard item.status.user == CurrentProcess.user, item.status.mode & 0o200 == 0 else { return "" }
+    return "; 'chmod u+w \(shellWord(item.path))' gives you write"
   }
 
   private func noKey(_ item: VisitedItem, from before: String) -> Refusal {

@@ -70,7 +70,11 @@ private final class ChangeOfClass {
           : "is neither a file nor a directory; nothing of it can be encrypted")
     }
     if form.wasMet(item) { return run.ignore() }
-    let before = try attempt(item.held.descriptor.protectionWord()) { FormRun.unreadable($0, item) }
+    let before = try attempt(item.held.descriptor.protectionWord()) { error in
+      error == .unsupported
+        ? Refusal.stored(item, for: .changing) ?? FormRun.unreadable(error, item)
+        : FormRun.unreadable(error, item)
+    }
     if before ?? "none" == wanted {
       tally.count(.standing, item.status)
     } else {

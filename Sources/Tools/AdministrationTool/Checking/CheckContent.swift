@@ -56,6 +56,8 @@ private final class ContentCheck {
   private let bookkeeping: FileStatus
   private let records: ContentRecords
   private var hasKey = false
+  /// What was found is mended with a keyfile only.
+  private var needsKey = false
   private var classes = DirectoryClasses()
   /// No file is in doubt any more, as far as was seen.
   private var allSettled = true
@@ -121,7 +123,7 @@ private final class ContentCheck {
     do throws(KeyFailure) {
       outcome = try content.unlock(with: secret)
     } catch {
-      throw Refusal.keybag(error, source.word)
+      throw Refusal.keybag(error, source.word, otherwise: error.sentenceUnmounted)
     }
     hasKey = true
     if let sentence = keybagSentence(keybag) {
@@ -129,16 +131,21 @@ private final class ContentCheck {
     }
     if outcome.lostSessions {
       report.add(
-        "sessions", "the session log is missing or damaged: every file may have been left by a crash",
-        joined(upper.path, Array(".varve/sessions".utf8)), repairs ? .repaired : .mendable)
+        "sessions", lostSessionsSentence, sessionsPath, repairs ? .repaired : .mendable)
     }
   }
 
   private var keybagPath: Word { joined(upper.path, Array(".varve/keybag".utf8)) }
+  private var sessionsPath: Word { joined(upper.path, Array(".varve/sessions".utf8)) }
 
   func run(_ files: [Word]) throws(Refusal) {
     if !hasKey, let sentence = keybagSentence(keybag) {
       report.add("keybag", sentence, keybagPath, keybag == .differing ? .mendable : .stays)
+    }
+    let content = self.content
+    if !hasKey, try ofVolume({ () throws(KeyFailure) in try content.lacksSessionLog() }) {
+      report.add("sessions", lostSessionsSentence, sessionsPath, repairs ? .stays : .mendable)
+      needsKey = true
     }
     for name in try attempt(inspection.interruptedReplacements()) {
       allSettled = false
@@ -174,7 +181,8 @@ private final class ContentCheck {
     }
     if files.isEmpty { tellBareDirectories(besides: giveClassesBack()) }
     report.tellRemedy(
-      repairs ? nil : "varve fsck --repair\(hasKey || keybag == .differing ? " --keyfile" : "")")
+      repairs ? nil : "varve fsck --repair\(hasKey || needsKey || keybag == .differing ? " --keyfile" : "")")
+    report.tellDoubts()
     guard repairs, hasKey else { return }
     let isWhole = files.isEmpty && allSettled && console.failures == 0 && !Interruption.isRequested
     try ofVolume { () throws(KeyFailure) in try content.finish(isWhole: isWhole) }
@@ -297,8 +305,8 @@ private final class ContentCheck {
       try attempt(content.mend(file, isDoubted: isDoubted))
       if findings.isDoubtful {
         report.add(
-          "doubt", "a crash interrupted its writing; what was not synced is as it was before", item.path,
-          .harmless)
+          "doubt", "its writing did not end, as far as is known; what was not synced is as it was before",
+          item.path, .harmless)
       }
       for word in findings.header.intersection(mendable).map(\.rawValue).sorted() {
         report.add("header", headerSentence(word), item.path, .repaired)
@@ -306,6 +314,8 @@ private final class ContentCheck {
       findings = try self.findings(file, isDoubted: false)
     } else if findings.isDoubtful {
       allSettled = false
+      // Of a file that was named only the caller says that it is in doubt.
+      if !isDoubted { report.doubtful += 1 }
     }
     for finding in findings.header.sorted(by: { $0.rawValue < $1.rawValue }) {
       let canBeMended = mayChange && mendable.contains(finding)

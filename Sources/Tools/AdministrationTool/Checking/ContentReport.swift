@@ -8,6 +8,8 @@ final class ContentReport {
   private let console: Console
   private let json: JSONStream?
   var checked = 0
+  /// Files whose writing did not end, as far as is known, and that stay so.
+  var doubtful = 0
   private var found = 0
   private var repaired = 0
   private var mendable = 0
@@ -69,6 +71,15 @@ final class ContentReport {
       (isOne ? "1 file of another user is" : "\(grouped(ofOthers)) files of other users are")
         + " not marked: a user may have put a copy of another user's file there; "
         + "'varve fsck --repair --trust-owners' lets \(isOne ? "its owner" : "their owners") read \(isOne ? "it" : "them")"
+    )
+  }
+
+  /// Says how many files stay in doubt, which is no damage.
+  func tellDoubts() {
+    guard json == nil, !console.isQuiet, doubtful > 0 else { return }
+    console.note(
+      "the writing of \(grouped(doubtful)) \(doubtful == 1 ? "file" : "files") did not end, as far as is known, as after a crash "
+        + "or where the session log was lost; 'varve fsck --repair --keyfile' settles \(doubtful == 1 ? "it" : "them")"
     )
   }
 

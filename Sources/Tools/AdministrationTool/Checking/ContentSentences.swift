@@ -67,6 +67,10 @@ func lostMarkSentence(_ protection: String) -> String {
   "is encrypted (\(protection)), and its record does not say so"
 }
 
+/// What is wrong where the session log is lost.
+let lostSessionsSentence =
+  "the session log is missing or damaged, so every file counts as one that was being written at a crash"
+
 /// What is wrong with the keybag; nil where nothing is, as far as is known without a keyfile.
 func keybagSentence(_ state: OfflineContent.KeybagState) -> String? {
   let remedy = "bring one back, or mount the volume and give an export to 'varve unlock --keybag'"

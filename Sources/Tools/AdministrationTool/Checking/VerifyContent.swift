@@ -39,6 +39,10 @@ private final class VerifyRun {
     case .regular:
       do throws(Refusal) { return try verify(item) } catch { console.complain(item.path, error.sentence) }
     case .directory:
+      if item.depth == 0, let refusal = Refusal.stored(item, for: .verifying) {
+        console.complain(item.path, refusal.sentence)
+        return .past
+      }
       if !isRecursive { console.complain(item.path, "is a directory; -R verifies the files below it") }
       losses.enter(item)
     default:
@@ -56,7 +60,11 @@ private final class VerifyRun {
       if answer["class"] == .string("none") {
         // Nothing tells whether an empty one was to be encrypted.
         if item.status.size > 0 { losses.addPlain(item) }
-        guard let directory = answer["directory"]?.string else { return .into }
+        guard let directory = answer["directory"]?.string else {
+          // Below a directory that is named there may be many.
+          if item.depth == 0, json == nil, !console.isQuiet { console.note(item.path, "is not encrypted") }
+          return .into
+        }
         plain += 1
         tell(item.path, "is not encrypted, and its directory has the class \(directory)", plainIn: directory)
         return .into
@@ -88,6 +96,9 @@ private final class VerifyRun {
     } catch {
       if error == .stale { return nil }
       if error == .notConnected { console.noteLostDaemon() }
+      if error == .unsupported, item.depth == 0, let stored = Refusal.stored(item, for: .verifying) {
+        throw stored
+      }
       guard error == .noKey else { throw Refusal(error) }
       throw refusals.refusalToVerify(item)
     }

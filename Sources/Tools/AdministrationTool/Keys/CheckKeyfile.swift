@@ -122,7 +122,7 @@ private struct KeyfileCheck {
         let opening = try inspection.open(with: secret)
         return (opening.slots, opening.isWhole)
       } catch {
-        throw Refusal.keybag(error, path)
+        throw Refusal.keybag(error, path, otherwise: error.sentence)
       }
     case .mounted(let mounted):
       let attachments = Attachments(secret)

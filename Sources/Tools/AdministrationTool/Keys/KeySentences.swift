@@ -44,8 +44,8 @@ extension Refusal {
     }
   }
 
-  /// The sentence about the keybag of a volume that a keyfile does not open.
-  static func keybag(_ failure: KeyFailure, _ keyfile: Word) -> Refusal {
+  /// The sentence about the keybag of a volume that a keyfile does not open; `sentence`: where that is not the keyfile's fault.
+  static func keybag(_ failure: KeyFailure, _ keyfile: Word, otherwise sentence: String) -> Refusal {
     switch failure {
     case .wrongKey:
       Refusal("does not open with \(shown(keyfile)): no keyslot is for this keyfile (EKEYREJECTED)")
@@ -53,7 +53,7 @@ extension Refusal {
       Refusal(
         "the keyslot of \(shown(keyfile)) is damaged (EBADMSG); take another keyfile, or a copy of .varve/keybag"
       )
-    default: Refusal(failure.sentence)
+    default: Refusal(sentence)
     }
   }
 

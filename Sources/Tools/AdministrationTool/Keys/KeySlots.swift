@@ -82,19 +82,32 @@ func removeSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
       JSON.Member("do", .string("remove")), JSON.Member("keyfile", .string(keyfile.hexadecimal)),
     ]
     run.take(try volume.ask("keys", members, sending: attachments))
+    sayWhatStillOpens(run)
   } catch {
     run.complain(error)
   }
   return run.finish()
 }
 
+/// Only on a terminal: it is advice for a person.
+private func sayWhatStillOpens(_ run: KeyRun) {
+  guard StandardStream.error.isTerminal else { return }
+  run.note(
+    "older exports and backups still open with the removed keyfile; make a new export, and destroy the older ones"
+  )
+}
+
 /// The identifier that a word is, or that of the keyfile that it names.
 private func identifier(_ word: Word) throws(Refusal) -> Bytes16 {
   if let identifier = Bytes16(hexadecimal: String(decoding: word, as: UTF8.self)) { return identifier }
-  if (try? Descriptor.item(atPath: word, .held)) == nil, !word.contains(slash) {
+  do throws(Errno) { _ = try Descriptor.item(atPath: word, .held) } catch {
+    guard word.contains(slash) else {
+      throw Refusal(
+        "is neither a keyfile nor the identifier of one, 32 hexadecimal digits; 'varve key slot list' shows them"
+      )
+    }
     throw Refusal(
-      "is neither a keyfile nor the identifier of one, 32 hexadecimal digits; 'varve key slot list' shows them"
-    )
+      "\(error); if the keyfile is lost, name its identifier, which 'varve key slot list' shows")
   }
   return try ReadKeyfile(try FoundKeyfile(word).read()).header.id
 }

@@ -56,13 +56,28 @@ private final class LockRun {
   /// Locks the volume that a path is on.
   func lock(_ typed: Word) {
     do throws(Refusal) {
-      let volume = try KeyedVolume(typed, to: "lock it")
+      let volume: KeyedVolume
+      do throws(Refusal) { volume = try KeyedVolume(typed, to: "lock it") } catch {
+        guard try lockServedElsewhere(typed) else { throw error }
+        return
+      }
       let lock = begin(volume.mount)
       guard let outcome = lock.outcome() else { throw Refusal(MountState.gone(volume.mount), status: 32) }
       take(try outcome.answer.get(), of: lock.device, on: outcome.mountPoint, volume.path)
     } catch {
       complain(typed, error)
     }
+  }
+
+  /// Locks a volume that has no mount here, by its source or its former mount point; whether there is one.
+  private func lockServedElsewhere(_ typed: Word) throws(Refusal) -> Bool {
+    guard let socket = FoundSocket.serving(typed) else { return false }
+    let lock = LockUnderWay(socket, request, isPatient: false) { _ in true }
+    // One that ends meanwhile takes its keys along.
+    if let outcome = lock.outcome() {
+      take(try outcome.answer.get(), of: lock.device, on: outcome.mountPoint, typed)
+    }
+    return true
   }
 
   /// Locks all volumes that the caller has mounted.

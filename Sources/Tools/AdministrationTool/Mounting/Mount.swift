@@ -134,6 +134,8 @@ private struct MountPlan {
     var options = settings.options(for: mountPoint) + saidOptions
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
     do throws(Refusal) {
+      // Before anybody types a passphrase; other words are refused by the daemon.
+      if options.contains(where: MountKeyfile.isTold) { try MountPlan.requireKnown(options) }
       keyfile = try MountKeyfile(takenFrom: &options)
     } catch {
       throw Refusal(.usage, mountPoint, error.sentence)
@@ -147,12 +149,34 @@ private struct MountPlan {
     // With `upperdir=` the source is a mere word.
     let isPath = namespace == nil && !options.contains { $0.name == "upperdir" }
     source = isPath ? try MountPlace.source.directory(named) : named
+    if keyfile != nil, isPath { try MountPlan.requireOrder(source, mountPoint, invocation) }
     try MountPlan.requireDevice(for: mountPoint)
     guard let daemon = daemonProgram() else {
       throw Refusal(
         .system, mountPoint, "varved: not found beside this program, in /usr/sbin or in PATH")
     }
     self.daemon = daemon
+  }
+
+  private static func requireKnown(_ options: [MountOption]) throws(Refusal) {
+    for option in options {
+      if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
+        throw Refusal(complaint)
+      }
+    }
+  }
+
+  /// Refuses a volume with a keybag as the mount point of a directory without one, which no keyfile opens.
+  private static func requireOrder(
+    _ source: Word, _ mountPoint: Word, _ invocation: Invocation
+  ) throws(Refusal) {
+    let keybag = Array(".varve/keybag".utf8)
+    guard isItem(joined(mountPoint, keybag)), !isItem(joined(source, keybag)), invocation.operands.count == 2
+    else { return }
+    throw Refusal(
+      .usage, mountPoint,
+      "has a keybag, and the source has none; \(invocation.meant([invocation.operands[1], invocation.operands[0]]))"
+    )
   }
 
   /// What was named, or what the settings name for the mount point.

@@ -26,6 +26,11 @@ struct MountKeyfile {
     self.source = source
   }
 
+  /// Whether an option is about a keyfile, or was meant to be.
+  static func isTold(_ option: MountOption) -> Bool {
+    ["keyfile", "passphrase_file"].contains(option.name)
+  }
+
   private static func take(
     _ name: String, from options: inout [MountOption]
   ) throws(Refusal) -> SecretSource? {

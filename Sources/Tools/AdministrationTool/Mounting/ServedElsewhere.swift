@@ -26,6 +26,16 @@ struct FoundSocket {
     }
   }
 
+  /// The one of a volume without a mount here that has this source, or was mounted on this path.
+  static func serving(_ path: Word) -> FoundSocket? {
+    guard let path = try? realPath(path), let table = try? volumeTable() else { return nil }
+    let devices = Set(table.filter(\.isOurs).map(\.device))
+    return all().first { socket in
+      guard !devices.contains(socket.device), let volume = VolumeServedElsewhere(socket) else { return false }
+      return volume.source == path || volume.mountPoint == path
+    }
+  }
+
   /// The one of a device.
   static func of(_ device: String) -> FoundSocket? {
     directories.flatMap { sockets(in: $0) }.first { $0.device == device && $0.address.isServed }
@@ -72,7 +82,7 @@ struct VolumeServedElsewhere {
   }
 
   /// Nil for one that ends meanwhile.
-  private init?(_ socket: FoundSocket) {
+  fileprivate init?(_ socket: FoundSocket) {
     let patience = UInt64(MountState.patience) &* 1_000_000
     let answer = try? socket.address.ask("status", patience: patience)
     guard answer != nil || socket.address.isServed else { return nil }
@@ -86,7 +96,7 @@ struct VolumeServedElsewhere {
     guard status != nil else { return "its mount point is gone from here, and its daemon does not answer" }
     let remedy =
       EncryptionState(status)?.isOpen == true
-      ? "; 'varve lock --all' closes its encrypted files" : ""
+      ? "; 'varve lock --all \(shellWord(source))' closes its encrypted files" : ""
     return "gone from here: served to programs that still use it, or to another mount namespace\(remedy)"
   }
 }

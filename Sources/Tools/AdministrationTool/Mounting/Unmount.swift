@@ -34,7 +34,8 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     if isOpen, let daemon, isStillRunning(daemon) {
       console.note(
         path,
-        "programs still use it, and its encrypted files stay open to them; 'varve lock --all' closes them")
+        "programs still use it, and its encrypted files stay open to them; "
+          + "'varve lock --all \(shellWord(mount.source))' closes them")
     }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
   } catch {

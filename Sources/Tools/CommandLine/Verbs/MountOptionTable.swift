@@ -284,6 +284,7 @@ package enum MountOptionTable {
     return [
       "uid": owner, "gid": owner, "umask": mode, "fmask": mode, "dmask": mode, "file_mode": mode,
       "dir_mode": mode,
+      "key": "; did you mean 'keyfile'?", "passphrase": "; did you mean 'passphrase_file'?",
       "default_permissions": "; it is not needed: the volume checks every access itself",
     ]
   }()

@@ -45,6 +45,14 @@ package final class OfflineContent {
     return (pair.isMissing ? .lost : .unusable, volume)
   }
 
+  /// Whether there is a keybag and no session log: then no session ended, as far as is known.
+  ///
+  /// Only a key tells whether a log is genuine.
+  package func lacksSessionLog() throws(KeyFailure) -> Bool {
+    guard let files = directory.descriptor, try !KeybagPair(in: files).isMissing else { return false }
+    return try SessionLogFile.isMissing(in: files)
+  }
+
   /// Opens all classes; in a repair the keybag is healed by that, as by any unlock.
   package func unlock(with secret: consuming HandedSecret) throws(KeyFailure) -> Keyring.Unlocking {
     try keyring.unlock(with: secret)
