@@ -88,6 +88,14 @@ extension Volume {
     if let object = content.sealed { leave(object, of: node) }
   }
 
+  /// Whether another mount may cut a file whose bytes are not stored as they are.
+  ///
+  /// The kernel asks for pages up to the size that it remembers: it is not to remember that one.
+  func mayBeCutElsewhere(_ node: Node, _ found: BriefFacts) -> Bool {
+    guard node.kind == .regular, node.layer == 0, replacements.mayBeAtWorkElsewhere else { return false }
+    return found.stored.core.isEncrypted || found.stored.core.isCompressed || found.head != nil
+  }
+
   /// Leads to the backing file, where all who have a file open share one way.
   func sharedWay(to node: Node) -> SharedDescriptor? { sealedObject(of: node)?.way }
 

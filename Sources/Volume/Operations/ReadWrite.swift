@@ -6,6 +6,8 @@ package import LinuxFiles
 import Synchronization
 
 extension Volume {
+  /// Fewer bytes than are asked for only at the end.
+  ///
   /// `isSecret`: whether what is in the bytes now, also after an error, must not stay in memory. `isUnbuffered`: whether
   /// they are for the program that asks (O_DIRECT), and not for pages.
   package func read(

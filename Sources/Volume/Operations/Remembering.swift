@@ -4,7 +4,6 @@
 
 import Decisions
 import LinuxFiles
-import RecordFormat
 import Synchronization
 
 extension Volume {
@@ -27,9 +26,7 @@ extension Volume {
     guard found.isVisibleToAnyone, !options.rules.ignoresOwnership,
       !(node.existingAttachment?.marks.isWrittenUnseen.load(ordering: .acquiring) ?? false)
     else { return .none }
-    // The kernel asks for pages up to the size it remembers, and another mount may have cut the file.
-    let isPlain = !found.stored.core.isEncrypted && !found.stored.core.isCompressed && found.head == nil
-    if !isPlain, node.layer == 0, replacements.mayBeAtWorkElsewhere { return .none }
+    if mayBeCutElsewhere(node, found) { return .none }
     return validity
   }
 

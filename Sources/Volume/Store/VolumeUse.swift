@@ -64,6 +64,12 @@ extension VolumeDirectory {
   /// A mount that was writable keeps its lock while it only reads, unless it lost it: then nobody else writes.
   func mayHaveWriter(lackingLock: Bool) -> Bool { lackingLock || !isLocked }
 
+  /// Its workshop, to look at; nil where there is no bookkeeping.
+  func workshopOfWriter() throws(Errno) -> SharedDescriptor? {
+    guard let directory = descriptor else { return nil }
+    return SharedDescriptor(try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
+  }
+
   /// Whether one does write to it now; what cannot be found out is taken for that.
   var hasWriter: Bool {
     guard let directory = descriptor else { return true }

@@ -5,6 +5,7 @@ Every block holds one byte 4096 times, and never zeros: another block is one tha
 beside.py BASE SECONDS OPTIONS
 """
 
+import errno
 import os
 import subprocess
 import sys
@@ -76,6 +77,48 @@ def storm(vault, second, dice, seconds):
     status = run(VARVE, "status", "--json", second).stdout
     require('"damagedBlocks": 0' in status and '"lostBlocks": 0' in status, status)
     print(f"looked {looks} times")
+
+
+def cut_on(path, done):
+    content = b"x" * (BLOCK * COUNT)
+    while not done.is_set():
+        with open(path, "r+b", buffering=0) as file:
+            for end in (0, COUNT // 2):
+                file.truncate(end * BLOCK)
+                for start in range(end * BLOCK, len(content), 1 << 20):
+                    os.pwrite(file.fileno(), content[start : start + (1 << 20)], start)
+        time.sleep(0.02)
+
+
+def cuts(vault, second, seconds):
+    """Of a file that is cut and written again there is what it has, less, or an error: never zeros."""
+    looks, failures = 0, 0
+    for name in ("a", "b"):
+        path = f"{vault.path}/{name}/cut"
+        with open(path, "wb") as file:
+            file.write(b"x" * (BLOCK * COUNT))
+        done = threading.Event()
+        writer = threading.Thread(target=cut_on, args=(path, done))
+        writer.start()
+        held = os.open(f"{second}/{name}/cut", os.O_RDONLY)
+        try:
+            end = time.monotonic() + seconds / 2
+            while time.monotonic() < end:
+                looks += 1
+                try:
+                    found = os.pread(held, BLOCK * COUNT, 0)
+                    require(not found.strip(b"x"), f"zeros at {len(found.rstrip(bytes(1)))} of {len(found)}")
+                except OSError as failure:
+                    require(failure.errno == errno.EIO, str(failure))
+                    failures += 1
+        finally:
+            done.set()
+            writer.join()
+            os.close(held)
+        with open(f"{second}/{name}/cut", "rb") as file:
+            require(file.read() == b"x" * (BLOCK * COUNT), "the last state is not seen")
+    print(f"looked {looks} times at what was cut, {failures} errors")
+    require(failures < looks / 2, "it can hardly be read")
 
 
 def sizes(vault, second):
@@ -156,6 +199,7 @@ def main():
         run(VARVE, "mount", "-o", words, vault.upper, second)
         try:
             storm(vault, second, dice, seconds)
+            cuts(vault, second, seconds)
             classes(vault, second)
             take_over(vault, second, sizes(vault, second))
         finally:

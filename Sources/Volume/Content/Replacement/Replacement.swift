@@ -110,11 +110,10 @@ final class ReplacementSite: Sendable {
 
   /// Whether another mount replaces the content of a file just now: it has the work file locked.
   func isAtWorkElsewhere(on object: SharedDescriptor) -> Bool {
-    guard mayBeAtWorkElsewhere, let bookkeeping = directory.descriptor else { return false }
+    guard mayBeAtWorkElsewhere else { return false }
     do throws(Errno) {
-      let name = try object.descriptor.status().workName
-      let workshop = try bookkeeping.descriptor.open(try FileName("work"), [.readOnly, .directory])
-      let work = try ReplacementFiles.find(name, in: SharedDescriptor(workshop))
+      guard let workshop = try directory.workshopOfWriter() else { return false }
+      let work = try ReplacementFiles.find(try object.descriptor.status().workName, in: workshop)
       return try work?.descriptor.isLockedExclusively() ?? false
     } catch {
       return false
