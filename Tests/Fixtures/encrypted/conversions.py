@@ -232,12 +232,41 @@ def in_use(vault):
         os.unlink(path)
 
 
+def beside_stopped(vault):
+    """Who uses a file is looked for, and no daemon of another volume is asked: that one has stopped."""
+    other = Vault(f"{vault.base}/other")
+    path = f"{vault.path}/used"
+    with open(path, "wb") as file:
+        file.write(b"x" * 9000)
+    with open(f"{other.path}/held", "wb") as elsewhere, open(path, "rb"):
+        elsewhere.write(b"x")
+        elsewhere.flush()
+        daemon = other.daemon
+        # What is remembered of its times must be old.
+        time.sleep(1.1)
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            for words in (("protect", "complete"), ("compress",)):
+                started = time.monotonic()
+                ran = run(VARVE, *words, path, check=False, timeout=30)
+                told = f"{words}: {ran.returncode} {ran.stdout}{ran.stderr}"
+                require(f"process {os.getpid()} " in ran.stdout + ran.stderr, told)
+                require(time.monotonic() - started < 20, f"{words} takes too long")
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+    os.unlink(path)
+    other.unmount()
+
+
 def main():
     base, rounds, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     seed, dice = seeded("conversions")
     vault = Vault(base)
     guard = watch(60)
     in_use(vault)
+    guard.cancel()
+    guard = watch(120)
+    beside_stopped(vault)
     guard.cancel()
     killed_at_calls(vault, seed, dice, step)
     killed_trees(vault, seed, dice, rounds)
